@@ -89,7 +89,7 @@ def write_pages(pages: Path, private: Path) -> None:
     notary = NotebookNotary(data_dir=str(private))
     with closing(notary.store):
         for name in PAGES:
-            source = f"from cosimlib.explorers.app import page\n\npage({name!r}, later=True)"
+            source = f"from cosimlib.explorers.app import page\n\npage({name!r})"
             cells = [new_code_cell(source, id=name)]
             notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
             nbformat.write(notebook, pages / f"{name}.ipynb")

@@ -10,21 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from cosimlib import checks as check
 from cosimlib.advise import Advice, CheckpointModel, Cluster, advise, read_cluster, read_model
 from cosimlib.advise.advice import spectrum_of
 from cosimlib.advise.text import jobs_table, title_of
 from cosimlib.display import duration
 from cosimlib.explorers.knobs import Knob, Settings, cached
-from cosimlib.explorers.panel import Draw, Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, says_compiling
 from cosimlib.figures.eviction import plot_advice
 from cosimlib.units import MINUTE
 
 NO_MODEL = "no application of the model writes checkpoints, so that jobs can only be killed"
-LEAST, MOST = 0.1, 10.0
-"""Factors on bandwidths and intervals."""
 FIXED = "font-family: monospace; line-height: 1.4; white-space: pre; overflow-x: auto"
 """Of tables: pages outside of notebooks have no font for code, and break its lines."""
 
@@ -33,12 +29,12 @@ FIXED = "font-family: monospace; line-height: 1.4; white-space: pre; overflow-x:
 def explore_advise(
     source: Cluster | str | Path | Sequence[str | Path],
     *,
-    nodes_needed: int | None = None,
     within: float = 15 * MINUTE,
     step: float = MINUTE,
     model: CheckpointModel | str | Path | None = None,
     partition: str | None = None,
     constraint: str | None = None,
+    **settings: Any,
 ) -> Panel:
     """Explorer of advice: least loss for any number of nodes, and the jobs to stop.
 
@@ -46,16 +42,24 @@ def explore_advise(
     ----------
     source : Cluster, path or sequence of paths
         Saved output of ``squeue --json`` and ``sinfo --json``.
-    nodes_needed : int, optional
-        Initial value; by default a quarter of the nodes that can be had.
     within, step, model, partition, constraint
-        As for `cosimlib.advise.advise`. The deadline begins at a third of the horizon.
+        As for `cosimlib.advise.advise`.
+    **settings
+        First values of the controls, see below.
 
     Returns
     -------
     Panel
         Its `controls` are `nodes_needed`, `deadline` (seconds), `bandwidth` and `interval` (factors
         on all bandwidths and intervals of the model).
+
+    Other Parameters
+    ----------------
+    nodes_needed : int, optional
+        By default a quarter of the nodes that can be had.
+    deadline : float, optional
+        Seconds, by default a third of the horizon.
+    bandwidth, interval : float, default 1.0
 
     Raises
     ------
@@ -84,56 +88,47 @@ def explore_advise(
             f"{source.name}: {most} nodes can be had, {len(first.choices)} deadlines; expected a "
             "node and a horizon of at least one step"
         )
-    if nodes_needed is None:
-        nodes_needed = max(1, most // 4)
-    check.whole("nodes_needed", nodes_needed, 1, most)
     fixed = not any(each.checkpoint for each in model.applications)
     deadlines = first.deadlines.tolist()
     factor: dict[str, Any] = {
-        "low": 1, "high": 1, "step": 0.1, "log": True, "form": ".2f",
+        "low": 1, "high": 1, "step": 0.1, "log": True,
         "off_when": lambda now: NO_MODEL if fixed else "",
     }  # fmt: skip
     knobs = [
-        Knob("nodes_needed", nodes_needed, "nodes needed", low=1, high=most, whole=True),
+        Knob("nodes_needed", max(1, most // 4), "nodes needed", low=1, high=most, most=most,
+             whole=True),
         Knob("deadline", deadlines[len(deadlines) // 3], "deadline", "min", kind="slider",
              options=deadlines, named=lambda deadline: f"{deadline / MINUTE:.4g}"),
         Knob("bandwidth", 1.0, "bandwidths ×", **factor),
         Knob("interval", 1.0, "intervals ×", **factor),
     ]  # fmt: skip
-    notes = () if fixed else (_rounded(first),)
-    return Panel(knobs, _drawer(source, model, asked), notes=lambda now: notes)
-
-
-def _rounded(advice: Advice) -> str:
-    """From which bandwidths on all checkpoints are of one step, and faster ones gain little."""
-    jobs = advice.choices[-1].moment.table
-    with np.errstate(invalid="ignore"):
-        written = np.append(jobs["sys_time"], jobs["app_time"] - jobs["app_wait"])
-    longest = written[np.isfinite(written)].max(initial=0.0)
-    factor = np.ceil(100 * longest / advice.step) / 100
-    rounded = f"Checkpoints are rounded up to {duration(advice.step)}"
-    if not 0 < factor < MOST:
-        return f"{rounded}." if longest else ""
-    since = f"from bandwidths × {factor:g} on" if factor > LEAST else "at all bandwidths offered"
-    return f"{rounded}: {since} each is written within one, and faster writing changes little."
-
-
-def _drawer(cluster: Cluster, model: CheckpointModel, asked: dict[str, Any]) -> Draw:
-    """What the panel calls with the controls' values; it solves only if it has to."""
 
     def advised(now: Settings) -> Advice:
         scaled = model.scaled(bandwidth=now["bandwidth"], interval=now["interval"])
-        return advise(now.get("nodes_needed", 1), cluster, model=scaled, **asked)
+        return advise(now.get("nodes_needed", 1), source, model=scaled, **asked)
 
     answers = cached(advised, "nodes_needed", "bandwidth", "interval", size=64)
     losses = cached(lambda now: spectrum_of(advised(now)), "bandwidth", "interval")
+    notes = () if fixed else (_rounded(first),)
 
-    def draw(now: Settings) -> tuple[go.Figure, str]:
+    def draw(now: Settings) -> Drawn:
         advice, deadline = answers(now), now["deadline"]
         picture = plot_advice(
             losses(now), nodes_needed=now["nodes_needed"], deadline=deadline,
             title=html.escape(title_of(advice, deadline)),
         )  # fmt: skip
-        return picture, f"<pre style='{FIXED}'>{html.escape(jobs_table(advice, deadline))}</pre>"
+        jobs = html.escape(jobs_table(advice, deadline))
+        return picture, f"<pre style='{FIXED}'>{jobs}</pre>", notes
 
-    return draw
+    return Panel(knobs, draw, settings)
+
+
+def _rounded(advice: Advice) -> str:
+    """From which bandwidths on all checkpoints are of one step, and faster ones gain little."""
+    jobs = advice.choices[-1].moment.table
+    written = np.append(jobs["sys_time"], jobs["app_time"] - jobs["app_wait"])
+    longest = written[np.isfinite(written)].max(initial=0.0)
+    return (
+        f"Checkpoints are rounded up to {duration(advice.step)}: faster writing changes little "
+        f"from bandwidths × {np.ceil(100 * longest / advice.step) / 100:g} on."
+    )

@@ -1,7 +1,6 @@
 """The explorers as pages for readers: a panel, and a picker for files of their own.
 
-A page shows itself at once, and its panel when that is drawn. It loads only its own explorer, and
-what makes jobs for those that are given none.
+A page loads only its own explorer, and what makes jobs for those that are given none.
 """
 
 import html
@@ -9,27 +8,20 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any, NamedTuple
 
 from ipywidgets import HTML, FileUpload, HBox, VBox, Widget
 
 from cosimlib import checks as check
 from cosimlib import explorers
-from cosimlib.explorers.panel import Panel, tells_compiling
+from cosimlib.explorers.panel import Panel
 from cosimlib.files import checkout
 from cosimlib.system import System
 from cosimlib.traces import load
-from cosimlib.workload import Workload
 
 SUFFIXES = ".swf,.gz,.csv,.json,.parquet,.txt,.log"
 MOST_BYTES = 9_000_000
 """Of uploaded files: Jupyter's servers end connections that send more than 10 MB at once."""
-ASKING = "jupyter.widget.control"
-"""What a browser opens to ask for all widgets of a page, and closes when it has them."""
-PATIENCE = 10.0
-"""Seconds that a panel waits for a browser; after that it is drawn for one to come."""
-PREPARING = "The explorer is being prepared …"
 READABLE = "a made-up machine; SWF, sacct, PBS, Batsim and more can be read"
 
 
@@ -44,39 +36,41 @@ class Page(NamedTuple):
     several: bool = False
 
 
-def _log(paths: Sequence[Path]) -> Workload | None:
-    """The log of a reader; None before there is one."""
-    return load(paths[0], verbose=False) if paths else None
+def _of_log(
+    name: str, default: Callable[[], Panel] | None = None
+) -> Callable[[Sequence[Path]], Panel]:
+    """What opens the explorer of this name on a reader's log, or without one."""
+
+    def opened(paths: Sequence[Path]) -> Panel:
+        if not paths and default is not None:
+            return default()
+        explore = getattr(explorers, f"explore_{name}")
+        return explore(load(paths[0], verbose=False) if paths else None)
+
+    return opened
 
 
-def _eviction(paths: Sequence[Path]) -> Panel:
-    log = _log(paths)
-    if log is not None:
-        return explorers.explore_eviction(log)
+def _eviction() -> Panel:
     from cosimlib.eviction import choose_scenario
     from cosimlib.prepare import prepare_schedule
 
-    schedule = prepare_schedule()
-    scenario = choose_scenario(schedule, jobs=24, occupied=4352, seed=0)
+    scenario = choose_scenario(prepare_schedule(), jobs=24, occupied=4352, seed=0)
     return explorers.explore_eviction(
         scenario.schedule, at=scenario.at, nodes_needed=scenario.nodes // 2
     )
 
 
 def _coscheduling(paths: Sequence[Path]) -> Panel:
-    log = _log(paths)
-    if log is None:
+    if not paths:
         return explorers.explore_coscheduling(schemes="HH", event=4)
+    log = load(paths[0], verbose=False)
     later = log.jobs["submit_time"] > log.jobs["submit_time"].median()
     return explorers.explore_coscheduling(
         {"first": log, "second": log.keep(later, "of the first half")}
     )
 
 
-def _elastic(paths: Sequence[Path]) -> Panel:
-    log = _log(paths)
-    if log is not None:
-        return explorers.explore_elastic(log)
+def _elastic() -> Panel:
     from cosimlib.batch import simulate_easy
     from cosimlib.elastic import prioritize
     from cosimlib.synthetic import peregrine
@@ -98,19 +92,19 @@ PAGES = {
     "batch": Page(
         "A batch scheduler",
         "FCFS, EASY and conservative backfilling by order, load and quality of estimates.",
-        lambda paths: explorers.explore_batch(_log(paths)),
+        _of_log("batch"),
     ),
     "eviction": Page(
         "An eviction",
         "A burst needs nodes by a deadline: which jobs are killed, which checkpointed, what is "
         "lost?",
-        _eviction,
+        _of_log("eviction", _eviction),
     ),
     "ondemand": Page(
         "Bursts on a batch machine",
         "Bursts come now and then and need nodes soon: who makes way, how late do they start, and "
         "what does that cost?",
-        lambda paths: explorers.explore_ondemand(_log(paths)),
+        _of_log("ondemand"),
     ),
     "coscheduling": Page(
         "Coscheduling, event by event",
@@ -120,17 +114,17 @@ PAGES = {
     "timesharing": Page(
         "Time-sharing",
         "Jobs share nodes: shares at every moment, and who gains.",
-        lambda paths: explorers.explore_timesharing(_log(paths)),
+        _of_log("timesharing"),
     ),
     "filling": Page(
         "Containers in the gaps",
         "Jobs of one node fill what a schedule leaves idle: what they bring and cost.",
-        lambda paths: explorers.explore_filling(_log(paths)),
+        _of_log("filling"),
     ),
     "elastic": Page(
         "A preemption",
         "A host takes nodes back: which ones does a policy give, and which jobs does that kill?",
-        _elastic,
+        _of_log("elastic", _elastic),
     ),
     "advise": Page(
         "Advice for a live Slurm",
@@ -144,68 +138,18 @@ PAGES = {
 """Every explorer's page by its name, in the order in which they are shown."""
 
 
-def page(name: str, *, later: bool = False) -> VBox:
-    """An explorer with a title and a picker for files.
-
-    Parameters
-    ----------
-    name : str
-        One of `PAGES`.
-    later : bool, default False
-        Show the page first, and draw its panel in a thread once a browser has the page.
-    """
+def page(name: str) -> VBox:
+    """An explorer, one of `PAGES`, with a title and a picker for files."""
     check.choice("page", name, PAGES)
     shown = PAGES[name]
     title, words = html.escape(shown.title), html.escape(shown.words)
     heading = HTML(f'<h2 style="display:inline; margin-right:1em">{title}</h2>{words}')
-    place = VBox([HTML(PREPARING)])
-    whole = VBox([heading, _picker(shown, place), place])
-    if later:
-        Thread(target=_draw_later, args=(shown, place, _arrival()), daemon=True).start()
-    else:
-        _draw(shown, place)
-    return whole
-
-
-def _arrival() -> Event:
-    """Set when a browser has the page's widgets; at once where no kernel could tell."""
-    from comm import get_comm_manager  # it comes with ipywidgets, whose absence is told above
-
-    arrived, manager = Event(), get_comm_manager()
-    answer = manager.targets.get(ASKING)
-    if answer is None:
-        arrived.set()
-        return arrived
-
-    def opened(comm: Any, message: Any) -> None:
-        answer(comm, message)
-        comm.on_close(lambda _: arrived.set())
-
-    manager.register_target(ASKING, opened)
-    return arrived
-
-
-def _draw_later(shown: Page, place: VBox, arrived: Event) -> None:
-    """Put the panel in its place, not while a browser connects: it would get a part of it."""
-    arrived.wait(PATIENCE)
-    _draw(shown, place)
-
-
-def _draw(shown: Page, place: VBox) -> None:
-    """Put the panel in its place, or why there is none, unless a log was opened meanwhile."""
-    waiting = place.children
-    parts: list[Widget] = []
-
-    def tell(text: str) -> None:
-        waiting[0].value = text or PREPARING
-
     try:
-        with tells_compiling(tell):
-            parts.append(shown.open([]))
-    except Exception as error:  # a page without a panel must say why, in whatever thread
-        parts.append(HTML(html.escape(str(error))))
-    if place.children == waiting:
-        place.children = parts
+        panel: Widget = shown.open([])
+    except Exception as error:  # a page without a panel must say why
+        panel = HTML(html.escape(str(error)))
+    place = VBox([panel])
+    return VBox([heading, _picker(shown, place), place])
 
 
 def _picker(shown: Page, place: VBox) -> HBox:

@@ -5,10 +5,13 @@ hundreds. Registered policies are offered beside the built-in ones. A button com
 shown with the built-in ones, with intervals over logs drawn anew.
 """
 
+import html
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
+from ipywidgets import HTML, Button, Layout
 
 from cosimlib import checks as check
 from cosimlib import synthetic
@@ -16,10 +19,9 @@ from cosimlib.audit import audit
 from cosimlib.batch import ORDERS
 from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import or_unknown, percent
-from cosimlib.explorers.intervals import IntervalTable
 from cosimlib.explorers.knobs import Knob, Settings, cached, needs
-from cosimlib.explorers.logs import mean_wait, partly_estimated
-from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.logs import estimated, mean_wait
+from cosimlib.explorers.panel import Drawn, Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.gantt import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
@@ -40,6 +42,7 @@ ESTIMATES = {
 NODES, LOAD = 64, 0.9
 REPLICATES = 39
 """Logs drawn anew by the button: the fewest that have 95 % intervals."""
+BUSY = "comparing …"
 
 
 @says_compiling()
@@ -48,12 +51,7 @@ def explore_batch(
     system: System | None = None,
     *,
     jobs: int = 300,
-    policy: str = "EASY",
-    order: str = "submit",
-    load: float | None = None,
-    estimates: str | None = None,
-    factor: float = 5.0,
-    seed: int = 0,
+    **settings: Any,
 ) -> Panel:
     """Explorer of a batch policy: Gantt chart, utilization, queue and metrics.
 
@@ -65,6 +63,17 @@ def explore_batch(
         Of one partition; by default the source's own machine, or one that holds its jobs.
     jobs : int, default 300
         How many are made, or taken in a row where the days chosen are busy.
+    **settings
+        First values of the controls, see below.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `policy`, `order`, `load`, `seed`, `estimates` and `factor`; of a source
+        of several days also `period`, the first and the last one.
+
+    Other Parameters
+    ----------------
     policy : str, default "EASY"
         One of `OFFERED`, or the name of a policy of your own (see `cosimlib.register`).
     order : str, default "submit"
@@ -78,12 +87,6 @@ def explore_batch(
         What run times are multiplied by where `estimates` is ``"factor"``.
     seed : int, default 0
         Of made jobs, and of Tsafrir's estimates; the control is of these.
-
-    Returns
-    -------
-    Panel
-        Its `controls` are `policy`, `order`, `load`, `seed`, `estimates` and `factor`; of a source
-        of several days also `period`, the first and the last one.
 
     Raises
     ------
@@ -107,33 +110,41 @@ def explore_batch(
     made = source is None
     if source is None:
         system = system or System.of(NODES)
-        given = LOAD if load is None else load
-        source = synthetic.lublin(jobs, nodes=system.total_nodes, load=given, seed=seed)
-    timeline = Timeline(source, system, jobs, lambda log: log if made else partly_estimated(log))
-    known = [name for name in ESTIMATES if timeline.has_estimates or name != "given"]
+        source = synthetic.lublin(
+            jobs, nodes=system.total_nodes, load=settings.get("load") or LOAD,
+            seed=settings.get("seed") or 0,
+        )  # fmt: skip
+    timeline = Timeline(
+        source, system, jobs, lambda log: log if made else estimated(log, all_made=True)
+    )
+    given = bool(timeline.log.workload.jobs["requested_time"].notna().any())
+    known = [name for name in ESTIMATES if given or name != "given"]
     knobs = [
-        Knob("policy", policy, "policy", options=_policies()),
-        Knob("order", order, "queue order", options=ORDERS,
+        Knob("policy", "EASY", "policy", options=_policies()),
+        Knob("order", "submit", "queue order", options=ORDERS,
              off_when=lambda now: "" if _takes_order(now["policy"]) else
              f"{now['policy']} takes no order"),
-        timeline.load_knob(load, 1.5),
-        Knob("estimates", estimates or known[0], "estimates", options=known,
-             named=ESTIMATES.__getitem__),
-        Knob("factor", factor, "factor", low=1, high=20, step=0.5, form=".1f",
+        timeline.load_knob(1.5),
+        Knob("estimates", known[0], "estimates", options=known, named=ESTIMATES.__getitem__),
+        Knob("factor", 5.0, "factor", low=1, high=20, step=0.5,
              off_when=needs("estimates are not by a factor", estimates=("factor",))),
-        Knob("seed", seed, "seed", high=50, whole=True,
+        Knob("seed", 0, "seed", high=50, whole=True,
              off_when=needs("no estimate is drawn", estimates=("Tsafrir",))),
     ]  # fmt: skip
     workload = cached(
         lambda now: _with_estimates(timeline.loaded(now), now),
         "period", "load", "estimates", "factor", "seed",
     )  # fmt: skip
-    beneath = IntervalTable(lambda now: _compared(workload(now), timeline.log.system, now))
-    panel = Panel(
-        knobs, lambda now: _draw(workload(now), timeline.log.system, now), notes=timeline.notes,
-        timeline=timeline, below=[beneath],
-    )  # fmt: skip
-    beneath.belong_to(panel)
+
+    def draw(now: Settings) -> Drawn:
+        schedule = _simulated(workload(now), timeline.log.system, now)
+        load = or_unknown(offered_load(schedule.workload, schedule.system), ".2f")
+        wait = mean_wait(schedule.jobs["wait_time"])
+        title = f"{schedule.policy}, offered load {load}: {wait}"
+        return plot_batch(schedule, title=title), _facts(schedule), timeline.part(now).notes
+
+    panel = Panel(knobs, draw, settings, timeline=timeline)
+    _add_comparison(panel, lambda now: _compared(workload(now), timeline.log.system, now))
     return panel
 
 
@@ -173,17 +184,15 @@ def _compared(workload: Workload, machine: System, now: Settings) -> tuple[Compa
     )
 
 
-def _draw(workload: Workload, machine: System, now: Settings) -> tuple[go.Figure, list[str]]:
-    """Figure and text for the controls' values."""
+def _simulated(workload: Workload, machine: System, now: Settings) -> Schedule:
+    """The schedule that the controls ask for; those of policies of one's own are checked."""
     policy = now["policy"]
     knobs = {"order": now["order"]} if _takes_order(policy) else {}
     schedule = SIMULATORS[policy](workload, machine, **knobs)
     check.instance(f"the result of {policy!r}", schedule, Schedule)
     if SIMULATORS[policy] is not BUILT_IN.get(policy):
         _audit_started(schedule)
-    load = or_unknown(offered_load(workload, machine), ".2f")
-    title = f"{schedule.policy}, offered load {load}: {mean_wait(schedule.jobs['wait_time'])}"
-    return plot_batch(schedule, title=title), _facts(schedule)
+    return schedule
 
 
 def _audit_started(schedule: Schedule) -> None:
@@ -200,7 +209,7 @@ def _facts(schedule: Schedule) -> list[str]:
     """The line under the figure."""
     row, never = summarize([schedule]).iloc[0], int(np.isnan(schedule.start_time).sum())
     return [
-        f"{schedule.workload.name}: {mean_wait(schedule.jobs['wait_time'], why=True)}",
+        f"{schedule.workload.name}: {mean_wait(schedule.jobs['wait_time'])}",
         f"mean bounded slowdown {or_unknown(row['bounded_slowdown'], ',.1f', ' (τ = 10 s)')}",
         f"utilization {percent(row['utilization'], 1)} from first submission to last end",
         f"makespan {or_unknown(row['makespan'] / HOUR, ',.1f', ' h')}",
@@ -208,3 +217,40 @@ def _facts(schedule: Schedule) -> list[str]:
         "before them",
         f"{never:,} never start" if never else "",
     ]
+
+
+def _add_comparison(panel: Panel, ask: Callable[[Settings], tuple[Comparison | None, str]]) -> None:
+    """Add a button that shows a comparison's table under a panel, until a control moves."""
+    tip = "all policies on these jobs and on logs drawn anew from them: some seconds"
+    button = Button(
+        description="compare with intervals", tooltip=tip, layout=Layout(width="max-content")
+    )
+    table = HTML()
+
+    def compare(_: Button) -> None:
+        button.disabled, table.value = True, BUSY
+        try:
+            found, why = ask(panel.settings)
+            table.value = _page(found) if found is not None else html.escape(why)
+        except (ValueError, AssertionError) as error:
+            # Whoever presses a button sees no traceback.
+            table.value = html.escape(str(error))
+        finally:
+            button.disabled = False
+
+    def clear(_: object) -> None:
+        table.value = ""
+
+    button.on_click(compare)
+    for control in panel.controls.values():
+        control.observe(clear, names="value")
+    panel.children = [*panel.children, button, table]
+
+
+def _page(found: Comparison) -> str:
+    """The table of means, one sentence per policy that is not shown, and the note."""
+    means = found.brief().rename_axis(None)
+    means.columns = [f"mean {name.replace('_', ' ')}" for name in means]
+    sentences = "<br>".join(map(html.escape, found.sentences(against=found.policies[0])))
+    note = f"<small>{html.escape(found.note)}</small>"
+    return f"{means.to_html(justify='left')}<p>{sentences}</p>{note}"

@@ -1,28 +1,25 @@
 """Explorer of coscheduling: two coupled machines, event by event, with a narrative.
 
-The slider of events and its player move along one schedule; all other controls simulate again and
-stay at the same time.
+The slider of events and its player move along one schedule; all other controls simulate again.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from html import escape
 from itertools import product
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from ipywidgets import Play, link
 
 from cosimlib import checks as check
 from cosimlib import coscheduling
 from cosimlib.coscheduling import MACHINES, CoupledSchedule, deadlock_example, event_times
 from cosimlib.coscheduling.deadlock import PAIRS
-from cosimlib.display import count, percent
+from cosimlib.display import count, or_unknown, percent
 from cosimlib.explorers.knobs import Knob, Settings, cached, needs
 from cosimlib.explorers.logs import Log, estimated
-from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.gantt import plot_coupled_moment
 from cosimlib.schedule import Schedule
@@ -45,12 +42,9 @@ def explore_coscheduling(
     system: System | None = None,
     *,
     jobs: int = 12,
-    schemes: str = "",
-    share: float | None = None,
-    release_interval: float | None = None,
     release_after: float = 600.0,
     order: str = "wfp",
-    event: int | None = None,
+    **settings: Any,
 ) -> Panel:
     """Explorer of coscheduling: Gantt chart up to an event, and sentences about that event.
 
@@ -67,19 +61,10 @@ def explore_coscheduling(
     jobs : int, default 12
         Jobs in a row that are taken of each machine's workload, or of the single one, where the
         days chosen are busy.
-    schemes : str, default ""
-        One letter per machine, H (hold) or Y (yield), one letter for all, or ``"base"``; empty: all
-        hold.
-    share : float, optional
-        Part of the smallest machine's jobs that have mates, by default a third.
-    release_interval : float, optional
-        Seconds between releases of held nodes; by default they are never released.
     release_after, order
         As for `simulate_coscheduling`.
-    event : int, optional
-        Number of the first event to show, from 1; beyond the last, it is the last. By default the
-        first of the example, and of a source the last in the first half of the time in which jobs
-        start.
+    **settings
+        First values of the controls, see below.
 
     Returns
     -------
@@ -87,6 +72,18 @@ def explore_coscheduling(
         Its `controls` are `schemes`, `share`, `release_interval` (seconds, 0: never) and `event`;
         a player moves the last. Of sources of several days also `period`: of several machines
         these are days of the first one; of the others busy days are taken.
+
+    Other Parameters
+    ----------------
+    schemes : str, default "H"
+        One letter per machine, H (hold) or Y (yield), one letter for all, or ``"base"``.
+    share : float, optional
+        Part of the smallest machine's jobs that have mates, by default a third.
+    release_interval : float, optional
+        Seconds between releases of held nodes; by default they are never released.
+    event : int, optional
+        Number of the first event to show, from 1. By default the first of the example, and of a
+        source the last in the first half of the time in which jobs start.
 
     Raises
     ------
@@ -103,38 +100,30 @@ def explore_coscheduling(
     >>> panel.settings["event"]
     4
     """
-    check.whole("event", event, 1, none=True)
-    check.number("share", share, least=0, most=1, kind="a part of the jobs", none=True)
     machines = _Machines(source, system, jobs, release_after=release_after, order=order)
-    names = list(machines.system.partitions)
-    letters = schemes or "H"
-    letters = letters * len(names) if len(letters) == 1 else letters
-    wanted = 1 / 3 if share is None else share
-    near = min(machines.shares, key=lambda each: abs(each - wanted), default=wanted)
-    own = "" if machines.shares else "this workload has its own mates"
-    some = needs("no job has a mate", share=machines.shares[1:] or (near,))
+    names, shares = list(machines.system.partitions), machines.shares
+    if len(settings.get("schemes") or "") == 1:
+        settings["schemes"] *= len(names)
+    some = needs("no job has a mate", share=shares[1:] or shares)
     options = [*map("".join, product("HY", repeat=len(names))), BASE]
+    own = "" if len(shares) > 1 else "this workload has its own mates"
     holds = needs("no machine holds nodes", schemes=[each for each in options if "H" in each])
     knobs = [
-        Knob("schemes", letters, "schemes", options=options, named=partial(_spelled, names),
-             off_when=some),
-        Knob("share", near, "jobs with mates", kind="slider", off_when=lambda now: own,
-             options=machines.shares or (near,), named=partial(percent, places=0)),
-        Knob("release_interval", NEVER if release_interval is None else release_interval,
-             "release every", kind="slider", options=INTERVALS, check=check.seconds,
-             off_when=lambda now: some(now) or holds(now),
-             named=lambda each: "never" if each == NEVER else f"{each / MINUTE:g} min"),
-        Knob("event", 1 if source is None and event is None else event, "event", low=1, whole=True,
-             high=lambda now: len(machines.events(now)), default=machines.middle,
-             follows=machines.event_of),
+        Knob("schemes", "H" * len(names), "schemes", options=options, off_when=some),
+        Knob("share", min(shares, key=lambda each: abs(each - 1 / 3)), "jobs with mates",
+             kind="slider", options=shares, free=True, most=1,
+             named=lambda share: percent(share, 0), off_when=lambda now: own),
+        Knob("release_interval", NEVER, "release every", kind="slider", options=INTERVALS,
+             free=True, off_when=lambda now: some(now) or holds(now),
+             named=lambda each: f"{each / MINUTE:g} min" if each else "never"),
+        Knob("event", machines.first_event, "event", low=1, whole=True,
+             high=lambda now: len(event_times(machines.schedule(now)))),
     ]  # fmt: skip
+    panel = Panel(knobs, machines.drawn, settings, timeline=machines.timeline)
     player = Play(min=1, interval=FRAME)
-    panel = Panel(
-        knobs, lambda now: _draw(machines.schedule(now), now), notes=machines.notes,
-        timeline=machines.timeline, beside=[player],
-    )  # fmt: skip
     for trait in ("max", "value"):
         link((panel.controls["event"], trait), (player, trait))
+    panel.grid.children = [*panel.grid.children, player]
     return panel
 
 
@@ -147,15 +136,15 @@ class _Machines:
     ) -> None:  # fmt: skip
         check.whole("jobs", jobs, 1)
         self._fixed = fixed
-        self.shares: tuple[float, ...] = ()
-        machines: dict[str, tuple[Workload | Schedule, System | None]] = {}
+        self.shares: tuple[float, ...] = (0.0,)
+        machines: dict[str, tuple[Workload, System | None]] = {}
         if isinstance(source, Workload | Schedule):
             given = source.system if isinstance(source, Schedule) else source.machine
+            workload = source.workload if isinstance(source, Schedule) else source
             system = check.machine(system or given, source.name)
-            machines = {"": (source, system)}
+            machines = {"": (workload, system)}
         elif source is None:
-            system = system or MACHINES
-            self.shares = OF_EXAMPLE
+            system, self.shares = system or MACHINES, OF_EXAMPLE
         else:
             expected = "a Workload, a Schedule, or a mapping of machines to Workloads"
             check.instance("source", source, Mapping, expected=expected)
@@ -172,8 +161,7 @@ class _Machines:
             self._simulate, "period", "schemes", "share", "release_interval", size=8
         )
 
-    def _timeline(self, source: Workload | Schedule, system: System | None, jobs: int) -> Timeline:
-        workload = source.workload if isinstance(source, Schedule) else source
+    def _timeline(self, workload: Workload, system: System | None, jobs: int) -> Timeline:
         check.instance("source", workload, Workload)
         return Timeline(workload, system, jobs, estimated, moment=self._at)
 
@@ -193,7 +181,7 @@ class _Machines:
             submit = part.workload.jobs["submit_time"]
             shifted = part.workload.jobs.assign(submit_time=submit - submit.min())
             parts[name] = replace(part.workload, jobs=shifted, began=None)
-        if not self.shares:
+        if "" in parts:
             return parts[""]
         mates = coscheduling.mates_by_proportion(parts, share=now["share"])
         return coscheduling.couple(parts, mates)
@@ -203,86 +191,44 @@ class _Machines:
         return {name: log.part(now if log is self.timeline else log.settings)
                 for name, log in self.logs.items()}  # fmt: skip
 
-    def events(self, now: Settings) -> np.ndarray:
-        """Moments of the schedule, seconds."""
-        return event_times(self.schedule(now))
-
-    def middle(self, now: Settings) -> int:
-        """The last event in the first half of the time in which jobs start."""
-        schedule, events = self.schedule(now), self.events(now)
+    def first_event(self, now: Settings) -> int:
+        """The last event in the first half of the time in which jobs start; of the example 1."""
+        if not self.logs:
+            return 1
+        schedule = self.schedule(now)
+        events = event_times(schedule)
         last = np.nanmax(schedule.start_time, initial=events[0])
         return int(np.searchsorted(events, (events[0] + last) / 2, side="right"))
 
     def _at(self, now: Settings) -> float:
         """The moment of the event on the clock of the first log."""
-        events, part = self.events(now), next(iter(self._parts(now).values()))
-        first = part.workload.jobs["submit_time"].min()
-        return float(first + events[min(now["event"], len(events)) - 1])
+        first = next(iter(self._parts(now).values())).workload.jobs["submit_time"].min()
+        return float(first + event_times(self.schedule(now))[now["event"] - 1])
 
-    def event_of(self, before: Settings, now: Settings) -> int | None:
-        """Stay at the same time in another schedule of the same jobs, which has other events."""
-        if before.get("period") != now.get("period"):
-            return self.middle(now)
-        if self.schedule(before) is self.schedule(now):
-            return None
-        events = self.events(before)
-        at = events[min(before["event"], len(events)) - 1]
-        return max(1, int(np.searchsorted(self.events(now), at, side="right")))
-
-    def notes(self, now: Settings) -> list[str]:
-        """What is assumed of each machine's jobs, and mates that are not among those taken."""
-        notes = []
-        for name, part in self._parts(now).items():
-            notes += [f"{name}: {note}" if name else note for note in part.notes]
-            mated, left = _mated(self.logs[name].log.workload), _mated(part.workload)
-            if left < mated:
-                notes.append(f"{left:,} of {mated:,} jobs with mates are among them.")
-        return notes
-
-
-def _mated(workload: Workload) -> int:
-    """How many jobs have a mate."""
-    return int((workload.column("mate") >= 0).sum())
-
-
-def _spelled(machines: list[str], schemes: str) -> str:
-    """The letters of a scheme, and in words what machines do that do not do the same."""
-    if schemes == BASE:
-        return f"{BASE}: no coscheduling"
-    holding = [machine for machine, letter in zip(machines, schemes, strict=True) if letter == "H"]
-    if len(holding) == len(machines):
-        return f"{schemes}: all hold"
-    return f"{schemes}: {' and '.join(holding)} hold{'s' * (len(holding) == 1)}" if holding else (
-        f"{schemes}: all yield")  # fmt: skip
-
-
-def _draw(schedule: CoupledSchedule, now: Settings) -> tuple[go.Figure, str]:
-    """The panel's figure and text for the controls' settings."""
-    events, names = event_times(schedule), coscheduling.job_names(schedule)
-    interval, place = now["release_interval"], min(now["event"], len(events))
-    at = float(events[place - 1])
-    how = f"released every {interval / MINUTE:g} min" if interval else "never released"
-    when = f"minute {round(at / MINUTE, 2):,.10g}, event {place} of {len(events)}"
-    title = f"{schedule.policy}, held nodes {how}: {when}"
-    picture = plot_coupled_moment(schedule, at=at, title=title, names=names)
-    text = escape("\n".join([*coscheduling.describe(schedule, at, names), _outcome(schedule)]))
-    for words in ("Deadlock", "That breaks the circle"):
-        text = text.replace(words, f"<b>{words}</b>")
-    return picture, text.replace("\n", "<br>")
+    def drawn(self, now: Settings) -> Drawn:
+        """Figure, text and notes for the controls' settings."""
+        schedule = self.schedule(now)
+        events, names = event_times(schedule), coscheduling.job_names(schedule)
+        at, interval = float(events[now["event"] - 1]), now["release_interval"] / MINUTE
+        how = f"released every {interval:g} min" if interval else "never released"
+        when = f"minute {round(at / MINUTE, 2):,.10g}, event {now['event']} of {len(events)}"
+        title = f"{schedule.policy}, held nodes {how}: {when}"
+        picture = plot_coupled_moment(schedule, at=at, title=title, names=names)
+        lines = [*coscheduling.describe(schedule, at, names), _outcome(schedule)]
+        text = "<br>".join(map(escape, lines))
+        for words in ("Deadlock", "That breaks the circle"):
+            text = text.replace(words, f"<b>{words}</b>")
+        notes = [f"{name}: {note}" if name else note
+                 for name, part in self._parts(now).items() for note in part.notes]  # fmt: skip
+        return picture, text, notes
 
 
 def _outcome(schedule: CoupledSchedule) -> str:
     """The outcome of a schedule: jobs that never start, sync-up overhead, node-hours held idle."""
-    stuck, lost = len(schedule.stuck), coscheduling.lost_node_hours(schedule)
-    overhead = coscheduling.sync_up_overhead(schedule).dropna() / MINUTE
-    mean = f"mean sync-up overhead {overhead.mean():,.1f} min"
-    hours = ", ".join(
-        f"{machine} {each:,.2f}" if each < np.inf else f"{machine} no end"
-        for machine, each in lost.items()
+    overhead = coscheduling.sync_up_overhead(schedule).mean() / MINUTE
+    hours = [f"{machine} {each:,.2f}".replace("inf", "no end")
+             for machine, each in coscheduling.lost_node_hours(schedule).items()]  # fmt: skip
+    return (
+        f"In the end: {count(len(schedule.stuck), 'job')} never start · mean sync-up overhead "
+        f"{or_unknown(overhead, ',.1f')} min · node-hours held idle: {', '.join(hours)}"
     )
-    facts = [
-        f"{count(stuck, 'job')} never start{'s' * (stuck == 1)}" if stuck else "all jobs start",
-        "" if overhead.empty else mean if overhead.any() else "no job waits for its mate",
-        f"node-hours held idle: {hours}" if lost.any() else "no node is held idle",
-    ]
-    return f"In the end: {' · '.join(filter(None, facts))}"

@@ -7,6 +7,7 @@ policy schedules the workload again.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from cosimlib.elastic import (
 from cosimlib.elastic.vectors import check_followed
 from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import estimated, instant
-from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.elastic import FATES, period_name, plot_preemption
 from cosimlib.kernels.occupancy import IDLE
@@ -49,12 +50,9 @@ def explore_elastic(
     system: System | None = None,
     *,
     jobs: int = 2000,
-    at: float | None = None,
-    preempted: int | None = None,
-    policy: str = "PAP",
-    grace_period: float = 120.0,
     window: float = DAY,
     seed: int = 0,
+    **settings: Any,
 ) -> Panel:
     """Explorer of a preemption: vectors around the moment, and what happens to each job.
 
@@ -67,6 +65,22 @@ def explore_elastic(
         Of a workload; by default its own machine, or one that holds its jobs.
     jobs : int, default 2000
         How many of a workload are scheduled in a row, where the days chosen are busy.
+    window : float, default 86400.0
+        Seconds of the heat map, half of them before the moment.
+    seed : int, default 0
+        Of RANDOM's draws.
+    **settings
+        First values of the controls, see below.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `policy`, `grace_period` (seconds), `nodes` (the paper's N; disabled
+        where nothing can schedule the workload again), `preempted` and `at` (seconds); of a source
+        of several days also `period`, the first and the last one.
+
+    Other Parameters
+    ----------------
     at : float, optional
         The moment of the preemption, seconds of the schedule's clock; by default the middle of the
         longest stretch of the days chosen in which the most nodes are held, but no more than the
@@ -77,17 +91,8 @@ def explore_elastic(
         One of `POLICIES`; PAP+ reads the workload's `priority`.
     grace_period : float, default 120.0
         Seconds.
-    window : float, default 86400.0
-        Seconds of the heat map, half of them before the moment.
-    seed : int, default 0
-        Of RANDOM's draws.
-
-    Returns
-    -------
-    Panel
-        Its `controls` are `policy`, `grace_period` (seconds), `nodes` (the paper's N; disabled
-        where nothing can schedule the workload again), `preempted` and `at` (seconds); of a source
-        of several days also `period`, the first and the last one.
+    nodes : int, optional
+        The paper's N, by default the machine's.
 
     Raises
     ------
@@ -108,54 +113,42 @@ def explore_elastic(
     4
     """
     check.seconds("window", window, above=0)
+    check.seed(seed)
     check.instance("source", source, Schedule, Workload)
     if isinstance(source, Schedule) and system is not None:
         raise ValueError("a schedule has its system; leave system out, or give the workload")
     if isinstance(source, Schedule):
         check_followed(source)
-    timeline = Timeline(source, system, jobs, estimated, at=at)
-    own, held = _nodes(timeline)
+    timeline = Timeline(source, system, jobs, estimated, at=settings.get("at"))
+    schedule = timeline.whole or timeline.schedule(timeline.settings)
+    own, one = schedule.total_nodes, len(schedule.system.partitions) == 1
+    held = max(own, oversubscription(schedule).most) if one else own
     scheduled = cached(
         lambda now: _on(timeline.schedule(now), now["nodes"], again=now["nodes"] != held),
         "period", "nodes", size=8,
     )  # fmt: skip
-    first = timeline.settings | {"nodes": held}
-    schedule, moment = scheduled(first), timeline.moment_knob(at, SAMPLING_INTERVAL, scheduled)
-    taken = min(PREEMPTED, held) if preempted is None else preempted
-    # Refuses what it cannot take before a control does.
-    preempted_jobs(
-        schedule, timeline.fullest(first) if at is None else at, policy=policy, preempted=taken,
-        grace_period=grace_period, seed=seed,
-    )  # fmt: skip
-    why = _fixed_because(schedule)
+    why = _fixed_because(timeline.schedule(timeline.settings))
     widest = held if why else int(timeline.log.workload.jobs["nodes"].max())
     knobs = [
-        Knob("policy", policy, "policy", options=POLICIES),
-        Knob("grace_period", float(grace_period), "grace period", kind="slider",
-             options=sorted({0.0, 300.0, 600.0, *GRACE_PERIODS}), named=period_name,
-             check=check.seconds),
+        Knob("policy", "PAP", "policy", options=POLICIES),
+        Knob("grace_period", 120.0, "grace period", kind="slider", free=True, named=period_name,
+             options=sorted({0.0, 300.0, 600.0, *GRACE_PERIODS})),
         Knob("nodes", held, "nodes (N)", low=widest, whole=True,
              high=held if why else max(2 * held, widest + 1), off_when=lambda now: why),
-        Knob("preempted", taken, "nodes preempted (P)", low=1, whole=True,
+        Knob("preempted", min(PREEMPTED, held), "nodes preempted (P)", low=1, whole=True,
              high=lambda now: now["nodes"]),
-        moment,
+        timeline.moment_knob(SAMPLING_INTERVAL, scheduled),
     ]  # fmt: skip
-    wider = (
+    wider = "" if held == own else (
         f"The log holds up to {held:,} nodes at once, more than the {own:,} of its machine; the "
         "machine is supposed to have them."
-    )
-    return Panel(
-        knobs, lambda now: _draw(scheduled(now), window, seed, now), timeline=timeline,
-        notes=lambda now: (*timeline.schedule_notes(now), *[wider] * (held > own)),
     )  # fmt: skip
 
+    def draw(now: Settings) -> Drawn:
+        picture, facts = _drawn(scheduled(now), window, seed, now)
+        return picture, facts, (*timeline.schedule_notes(now), wider)
 
-def _nodes(timeline: Timeline) -> tuple[int, int]:
-    """Nodes of the machine, and those that it is supposed to have: as many as are ever held."""
-    whole = timeline.whole or timeline.schedule(timeline.settings)
-    own = whole.total_nodes
-    one = len(whole.system.partitions) == 1
-    return own, max(own, oversubscription(whole).most) if one else own
+    return Panel(knobs, draw, settings, timeline=timeline)
 
 
 def _on(schedule: Schedule, nodes: int, *, again: bool = False) -> Schedule:
@@ -175,7 +168,7 @@ def _fixed_because(schedule: Schedule) -> str:
     return ""
 
 
-def _draw(
+def _drawn(
     schedule: Schedule, window: float, seed: int, now: Settings
 ) -> tuple[go.Figure, list[str]]:
     """Figure and text for the controls' values."""

@@ -8,25 +8,22 @@ another solver, or of another objective, which is solved for the number of nodes
 nodes are asked for some hours before, what draining costs stands beside what evicting costs.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from cosimlib import checks as check
 from cosimlib import eviction
 from cosimlib.calendar import Calendar
 from cosimlib.comparison.draining import NOTICES, drain_or_evict
 from cosimlib.display import count
-from cosimlib.eviction import EvictionPlan, EvictionProblem, TimedPlan
-from cosimlib.explorers.knobs import Knob, Settings, cached, settled
-from cosimlib.explorers.logs import estimated, instant, with_memory
-from cosimlib.explorers.panel import Draw, Panel, says_compiling
+from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum, TimedPlan
+from cosimlib.explorers.knobs import Knob, Settings, cached
+from cosimlib.explorers.logs import estimated, with_memory
+from cosimlib.explorers.panel import Drawn, Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
-from cosimlib.figures.eviction import plot_trade_off
+from cosimlib.figures.eviction import NO_JOBS, plot_trade_off
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import HOUR, MINUTE
@@ -65,14 +62,10 @@ def explore_eviction(
     source: Schedule | Workload | EvictionProblem,
     system: System | None = None,
     *,
-    at: float | None = None,
-    nodes_needed: int | None = None,
     horizon: float = 900.0,
     step: float = 60.0,
-    interval: float = 3600.0,
     seed: int = 0,
-    solver: str = PAPER,
-    notice: float = 0,
+    **settings: Any,
 ) -> Panel:
     """Explorer of eviction: the loss by nodes and deadline, and what happens to each job.
 
@@ -87,21 +80,10 @@ def explore_eviction(
     system : System, optional
         With memory and bandwidths, by default the source's own; what is unknown is Theta's. Of a
         workload also the machine.
-    at : float, optional
-        The moment of the eviction, seconds of the schedule's clock; by default the middle of the
-        longest stretch of the days chosen in which the most nodes are held, but no more than the
-        machine has.
-    nodes_needed : int, optional
-        Initial value: by default the problem's own, or a quarter of the nodes held.
-    horizon, step, interval, seed
-        As for `EvictionProblem.from_schedule`. The deadline begins at a third of the horizon.
-    solver : str, default "dynamic"
-        Initial value: ``"dynamic"``, ``"literal"`` (Algorithm 1 as printed), ``"greedy"``,
-        ``"overlapping"`` (least loss where waits overlap) or ``"blocked"`` (least loss and standing
-        still). A problem needs the column `app_wait` for the last two.
-    notice : float, default 0
-        Hours before the moment from which on EASY starts no job that would hold the nodes needed;
-        one of `comparison.draining.NOTICES`. See `drain_or_evict`.
+    horizon, step, seed
+        As for `EvictionProblem.from_schedule`.
+    **settings
+        First values of the controls, see below.
 
     Returns
     -------
@@ -111,13 +93,35 @@ def explore_eviction(
         several days also `period`, the first and the last one. A problem has neither `at` nor
         `period`.
 
+    Other Parameters
+    ----------------
+    at : float, optional
+        The moment of the eviction, seconds of the schedule's clock; by default the middle of the
+        longest stretch of the days chosen in which the most nodes are held, but no more than the
+        machine has.
+    nodes_needed : int, optional
+        By default the problem's own, or a quarter of the nodes held.
+    deadline : float, optional
+        Seconds, by default a third of the horizon.
+    bandwidth : float, optional
+        Of the file system, GB/s; by default the system's, or Theta's.
+    interval : float, default 3600.0
+        Seconds from one application checkpoint to the next.
+    solver : str, default "dynamic"
+        ``"dynamic"``, ``"literal"`` (Algorithm 1 as printed), ``"greedy"``, ``"overlapping"``
+        (least loss where waits overlap) or ``"blocked"`` (least loss and standing still). A problem
+        needs the column `app_wait` for the last two.
+    notice : float, default 0
+        Hours before the moment from which on EASY starts no job that would hold the nodes needed;
+        one of `comparison.draining.NOTICES`. See `drain_or_evict`.
+
     Raises
     ------
     TypeError
         If `source` is none of these.
     ValueError
         If nothing runs at `at`, `at` or `system` comes with a problem, there is only one
-        deadline or more than a slider has room for, or the solver is none of them.
+        deadline or more than a slider has room for, or a setting is out of range.
 
     Examples
     --------
@@ -131,43 +135,67 @@ def explore_eviction(
     64
     """
     check.instance("source", source, Schedule, Workload, EvictionProblem)
-    pose: Callable[[Settings], EvictionProblem]
-    moments, fixed, bandwidth = None, NO_SCHEDULE, 1.0
+    moments = None
+    fixed, bandwidth, moment = NO_SCHEDULE, 1.0, []
     if isinstance(source, EvictionProblem):
-        pose = partial(_always, source)
-        if at is not None or system is not None:
+        known, problem = source, source
+        if settings.get("at") is not None or system is not None:
             raise ValueError("a problem has its moment and checkpoint times; leave at, system out")
+        if not len(problem):
+            raise ValueError(f"{NO_JOBS}; expected one or more")
     else:
-        moments = _Moments(source, system, at, horizon=horizon, step=step, seed=seed)
-        fixed, bandwidth, pose = "", moments.machine.aggregate_bandwidth, moments.pose
-    moment = [moments.moment_knob(at, MINUTE)] if moments else []
-    first = settled([*moments.knobs, *moment])[1] if moments else {}
-    problem = pose(first | {"bandwidth": bandwidth, "interval": interval / MINUTE})
-    deadlines = _deadlines(problem)
-    if nodes_needed is None:
-        nodes_needed = problem.total_nodes // 4 if moments else problem.nodes_needed
-    problem = problem.asking(nodes_needed)
+        known = EvictionProblem.empty(horizon=horizon, step=step)
+        moments = _Moments(source, system, settings.get("at"), known, seed)
+        fixed, bandwidth = "", moments.machine.aggregate_bandwidth
+        moment = [moments.moment_knob(MINUTE)]
+    deadlines = _deadlines(known)
+
+    def pose(now: Settings) -> EvictionProblem:
+        return moments.pose(now) if moments else problem
+
+    waits = moments is not None or WAIT in problem.jobs
     knobs = [
         *moment,
-        Knob("nodes_needed", nodes_needed, "nodes needed", whole=True,
+        Knob("nodes_needed", lambda now: pose(now).total_nodes // 4 if moments else
+             problem.nodes_needed, "nodes needed", whole=True,
              high=lambda now: pose(now).total_nodes),
         Knob("deadline", deadlines[len(deadlines) // 3], "deadline", "min", kind="slider",
              options=deadlines, named=lambda deadline: f"{deadline / MINUTE:.4g}"),
         Knob("bandwidth", bandwidth, "file system", "GB/s", low=1, high=1, step=0.05, log=True,
              off_when=lambda now: fixed),
-        Knob("interval", interval, "checkpoint every", "min", low=5, high=240, step=5,
+        Knob("interval", 60, "checkpoint every", "min", low=5, high=240, step=5,
              scale=1 / MINUTE, off_when=lambda now: fixed),
-        Knob("solver", solver, "plan of the jobs", named=LABELS.__getitem__,
-             options=[name for name in LABELS if name not in OF_WAITS or WAIT in problem.jobs]),
-        Knob("notice", notice, "drain", options=NOTICES, kind="slider",
+        Knob("solver", PAPER, "plan of the jobs", named=LABELS.__getitem__,
+             options=[name for name in LABELS if waits or name not in OF_WAITS]),
+        Knob("notice", 0, "drain", options=NOTICES, kind="slider",
              named=lambda hours: f"{hours:g} h before" if hours else "not",
              off_when=lambda now: fixed or ("" if now["nodes_needed"] else NO_NODE)),
     ]  # fmt: skip
-    panel = Panel(
-        knobs, _drawer(pose, moments), timeline=moments,
-        notes=moments.moment_notes if moments else lambda now: (CLICK,),
+    solved = cached(lambda now: eviction.solve_spectrum(pose(now)), *OF_PROBLEM)
+    planned = cached(
+        lambda now: _plan(solved(now), now["solver"], now["nodes_needed"]),
+        *OF_PROBLEM, "solver", "nodes_needed",
     )  # fmt: skip
-    panel.figure.data[0].on_click(partial(_choose, panel, problem))
+
+    def draw(now: Settings) -> Drawn:
+        deadline, needed, plan = now["deadline"], now["nodes_needed"], planned(now)
+        loss = plan.loss[plan.row(deadline)]
+        asked = f"{count(needed, 'node')} within {deadline / MINUTE:.4g} minutes"
+        title = f"{asked}: {loss:,.1f} node-hours lost"
+        picture = plot_trade_off(solved(now), plan, deadline, title=title)
+        drained = moments.drained(now) if moments and now["notice"] and needed else ""
+        notes = moments.schedule_notes(now) if moments else ()
+        return picture, [*_facts(plan, deadline), drained], (CLICK, *notes)
+
+    panel = Panel(knobs, draw, settings, timeline=moments)
+
+    def choose(trace: Any, points: Any, state: Any) -> None:
+        """Set nodes and deadline to the point of the surface that was clicked."""
+        if points.xs:
+            nearest = np.abs(np.array(deadlines) / MINUTE - points.xs[0]).argmin()
+            panel.choose(nodes_needed=int(points.ys[0]), deadline=deadlines[nearest])
+
+    panel.figure.data[0].on_click(choose)
     return panel
 
 
@@ -175,35 +203,34 @@ class _Moments(Timeline):
     """Moments of a log at which the eviction may be, and the problem at each."""
 
     def __init__(
-        self, source: Schedule | Workload, system: System | None, at: float | None, **fixed: Any
-    ) -> None:
+        self, source: Schedule | Workload, system: System | None, at: float | None,
+        like: EvictionProblem, seed: int,
+    ) -> None:  # fmt: skip
         check.instance("system", system, System, type(None), expected="a System")
         given = isinstance(source, Schedule)
         super().__init__(source, None if given else system, JOBS, estimated, at=at)
         machine = system if system is not None and given else self.log.system
         self.machine, self._note = with_memory(machine)
-        self._fixed = fixed
+        self._fixed: dict[str, Any] = {"horizon": like.horizon, "step": like.step, "seed": seed}
         self.pose = cached(self._pose, *OF_PROBLEM)
         self.drained = cached(self._drained, *OF_PROBLEM, "nodes_needed", "deadline", "notice")
 
-    def moment_notes(self, now: Settings) -> list[str]:
+    def schedule_notes(self, now: Settings) -> tuple[str, ...]:
         """What is assumed, and what runs at the moment chosen."""
         problem = self.pose(now)
-        when = instant(now["at"], self.log.workload.began)
         runs = f"{count(len(problem), 'job')} on {count(problem.total_nodes, 'node')}"
-        notes = self.schedule_notes(now)
-        return [CLICK, *notes, self._note, f"The moment is {when}: {runs}."]
+        return (*super().schedule_notes(now), self._note, f"{runs} at the moment.")
 
-    def _system(self, now: Settings) -> System:
-        """The machine, with a file system of the bandwidth chosen."""
-        return replace(self.machine, aggregate_bandwidth=now["bandwidth"])
+    def _asked(self, now: Settings) -> dict[str, Any]:
+        """The machine, with a file system of the bandwidth chosen, and the interval."""
+        system = replace(self.machine, aggregate_bandwidth=now["bandwidth"])
+        return {"system": system, "interval": now["interval"] * MINUTE}
 
     def _pose(self, now: Settings) -> EvictionProblem:
         """The problem at the moment chosen."""
         return EvictionProblem.from_schedule(
-            self.schedule(now), at=now["at"], nodes_needed=0, system=self._system(now),
-            interval=now["interval"] * MINUTE, **self._fixed,
-        )  # fmt: skip
+            self.schedule(now), at=now["at"], nodes_needed=0, **self._asked(now), **self._fixed
+        )
 
     def _drained(self, now: Settings) -> str:
         """What a window that closes the nodes costs, known so many hours before it and not."""
@@ -211,9 +238,8 @@ class _Moments(Timeline):
         window = {"start": [start], "end": [start + HOUR], "nodes": [now["nodes_needed"]]}
         try:
             costs = drain_or_evict(
-                workload, Calendar(window), notices=[0, notice], system=self._system(now),
-                interval=now["interval"] * MINUTE, horizon=now["deadline"],
-                seeds=[self._fixed["seed"]],
+                workload, Calendar(window), notices=[0, notice], **self._asked(now),
+                horizon=now["deadline"], seeds=[self._fixed["seed"]],
             )  # fmt: skip
         except ValueError as error:
             return f"draining cannot be simulated: {error}"
@@ -225,53 +251,26 @@ class _Moments(Timeline):
         )
 
 
-def _always(problem: EvictionProblem, now: Settings) -> EvictionProblem:
-    """The same problem, whatever the controls say."""
-    return problem
-
-
 def _deadlines(problem: EvictionProblem) -> list[float]:
     """The deadlines of a slider."""
-    advice = "take a longer step or a shorter horizon"
-    check.room("deadlines of a slider", len(problem.deadlines), advice, most=MOST_DEADLINES)
-    if not len(problem) or len(problem.deadlines) == 1:
+    advice, number = "take a longer step or a shorter horizon", len(problem.deadlines)
+    check.room("deadlines of a slider", number, advice, most=MOST_DEADLINES)
+    if number == 1:
         raise ValueError(
-            f"{len(problem)} jobs and {len(problem.deadlines)} deadlines leave nothing to choose; "
-            f"expected a job and a horizon of at least one step ({problem.step:g} s)"
+            "1 deadline leaves nothing to choose; expected a horizon of at least one step "
+            f"({problem.step:g} s)"
         )
     return problem.deadlines.tolist()
 
 
-def _drawer(pose: Callable[[Settings], EvictionProblem], moments: _Moments | None) -> Draw:
-    """What the panel calls with the controls' values; it solves only if it has to."""
-    solved = lru_cache(maxsize=1)(lambda problem: eviction.solve_spectrum(problem))
-
-    @lru_cache(maxsize=1)
-    def planned(
-        solver: str, nodes_needed: int, problem: EvictionProblem
-    ) -> tuple[EvictionPlan, str]:
-        papers = solved(problem).plan(nodes_needed)
-        if solver == PAPER:
-            return papers, ""
-        try:
-            return SOLVERS[solver](problem.asking(nodes_needed)), ""
-        except MemoryError as error:
-            return papers, f"not {LABELS[solver]}: {error}"
-
-    def draw(now: Settings) -> tuple[go.Figure, list[str]]:
-        problem, deadline, needed = pose(now), now["deadline"], now["nodes_needed"]
-        spectrum = solved(problem)
-        plan, why = planned(now["solver"], needed, problem)
-        loss = plan.loss[plan.row(deadline)]
-        asked = f"{count(needed, 'node')} within {deadline / MINUTE:.4g} minutes"
-        picture = plot_trade_off(
-            spectrum, plan, deadline, title=f"{asked}: {loss:,.1f} node-hours lost"
-        )
-        surface = f"whole surface of {spectrum.loss.size:,} problems solved"
-        drained = moments.drained(now) if moments and now["notice"] and needed else ""
-        return picture, [*_facts(plan, deadline), surface, why, drained]
-
-    return draw
+def _plan(spectrum: EvictionSpectrum, solver: str, nodes_needed: int) -> EvictionPlan:
+    """The plan of a solver for so many nodes; that of the paper is read from the spectrum."""
+    if solver == PAPER:
+        return spectrum.plan(nodes_needed)
+    try:
+        return SOLVERS[solver](spectrum.problem.asking(nodes_needed))
+    except MemoryError as error:
+        raise ValueError(f"{LABELS[solver]}: {error}") from error
 
 
 def _facts(plan: EvictionPlan, deadline: float) -> list[str]:
@@ -284,15 +283,6 @@ def _facts(plan: EvictionPlan, deadline: float) -> list[str]:
     ]
     if WAIT in plan.problem.jobs:
         timed = plan if isinstance(plan, TimedPlan) else TimedPlan.of(plan)
-        blocked, after = timed.blocked[row], timed.free_time[row]
-        still = f"standing still {blocked:,.2f} node-hours" if blocked else "no node stands still"
-        facts.append(f"{still} until the burst starts after {after:,g} s" if after else
-                     "the burst starts at once")  # fmt: skip
+        facts.append(f"standing still {timed.blocked[row]:,.2f} node-hours until the burst starts "
+                     f"after {timed.free_time[row]:,g} s")  # fmt: skip
     return facts
-
-
-def _choose(panel: Panel, problem: EvictionProblem, trace: Any, points: Any, state: Any) -> None:
-    """Set nodes and deadline to the point of the surface that was clicked."""
-    if points.xs:
-        nearest = np.abs(problem.deadlines / MINUTE - points.xs[0]).argmin()
-        panel.choose(nodes_needed=int(points.ys[0]), deadline=float(problem.deadlines[nearest]))

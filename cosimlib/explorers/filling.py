@@ -6,19 +6,17 @@ uses are counted anew.
 """
 
 from dataclasses import replace
-from functools import partial
-from html import escape
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
+import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import count, percent
 from cosimlib.explorers.knobs import Knob, Settings, cached
-from cosimlib.explorers.logs import partly_estimated
-from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.logs import estimated
+from cosimlib.explorers.panel import Drawn, Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.use import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
@@ -38,6 +36,7 @@ ALL = 0
 DEPTHS = (ALL, 10, 30, 100, 300)
 ACCURACIES = tuple(round(0.1 * tenth, 1) for tenth in range(11))
 GIVEN = "given"
+OWN = "the log's own estimates: nothing is drawn"
 NAMES = {GIVEN: "as given", ALL: "all"}
 
 
@@ -47,13 +46,7 @@ def explore_filling(
     system: System | None = None,
     *,
     jobs: int = 1500,
-    policy: str = "filling A",
-    accuracy: float | str | None = None,
-    overhead: float = 0.1,
-    speed: float = 1.0,
-    save_every: int = 10,
-    queue_depth: int | None = None,
-    seed: int = 0,
+    **settings: Any,
 ) -> Panel:
     """Explorer of filler containers: nodes over time, and node-hours by use and policy.
 
@@ -69,6 +62,17 @@ def explore_filling(
         Of one partition; by default the source's own machine, or one that holds its jobs.
     jobs : int, default 1500
         How many are generated, or taken in a row where the days chosen are busy.
+    **settings
+        First values of the controls, see below.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `policy`, `accuracy`, `overhead`, `speed`, `save_every`, `queue_depth`
+        (0: all) and `seed`; of a source of several days also `period`, the first and the last one.
+
+    Other Parameters
+    ----------------
     policy : str, default "filling A"
         One of `FILLINGS`, shown over time.
     accuracy : float or "given", optional
@@ -84,12 +88,6 @@ def explore_filling(
         Most jobs that wait with a reservation; by default all of a source, 10 of synthetic ones.
     seed : int, default 0
         Of synthetic jobs, and of estimates; the control is of these.
-
-    Returns
-    -------
-    Panel
-        Its `controls` are `policy`, `accuracy`, `overhead`, `speed`, `save_every`, `queue_depth`
-        (0: all) and `seed`; of a source of several days also `period`, the first and the last one.
 
     Raises
     ------
@@ -107,33 +105,38 @@ def explore_filling(
     """
     made = source is None
     if source is None:
-        source = _made(jobs, seed)
-    timeline = Timeline(source, system, jobs, partly_estimated)
-    depth = (DEPTHS[1] if made else ALL) if queue_depth is None else queue_depth
-    known = timeline.has_estimates and not made
-    chosen = (GIVEN if known else 0.5) if accuracy is None else accuracy
-    own_estimates = "the log's own estimates: nothing is drawn"
+        source = _made(jobs, settings.get("seed") or 0)
+    timeline = Timeline(source, system, jobs, lambda log: estimated(log, all_made=True))
+    known = bool(timeline.log.workload.jobs["requested_time"].notna().any()) and not made
     knobs = [
-        Knob("policy", policy, "policy", options=FILLINGS),
-        Knob("accuracy", chosen, "accuracy (p)", kind="slider",
+        Knob("policy", "filling A", "policy", options=FILLINGS),
+        Knob("accuracy", GIVEN if known else 0.5, "accuracy (p)", kind="slider", free=True, most=1,
              options=(*[GIVEN][: int(known)], *ACCURACIES),
-             named=lambda p: NAMES[p] if p == GIVEN else f"{p:g}",
-             check=partial(_check_accuracy, known)),
-        Knob("overhead", overhead, "start and save (t)", high=0.95, step=0.05, most=0.99,
-             form=".2f"),
-        Knob("speed", speed, "speed (c)", low=0.05, step=0.05, most=1, form=".2f"),
-        Knob("save_every", save_every, "C: save every", low=1, high=60, whole=True),
-        Knob("queue_depth", depth, "jobs that wait", kind="slider", options=DEPTHS,
-             named=lambda jobs: NAMES.get(jobs, str(jobs)), check=partial(check.whole, least=0)),
-        Knob("seed", seed, "seed", high=50, whole=True,
-             off_when=lambda now: own_estimates if now["accuracy"] == GIVEN else ""),
+             named=lambda p: NAMES[p] if p == GIVEN else f"{p:g}"),
+        Knob("overhead", 0.1, "start and save (t)", high=0.95, step=0.05, most=0.99),
+        Knob("speed", 1.0, "speed (c)", low=0.05, step=0.05, most=1),
+        Knob("save_every", 10, "C: save every", low=1, high=60, whole=True),
+        Knob("queue_depth", DEPTHS[1] if made else ALL, "jobs that wait", kind="slider",
+             options=DEPTHS, free=True, whole=True, named=lambda jobs: NAMES.get(jobs, str(jobs))),
+        Knob("seed", 0, "seed", high=50, whole=True,
+             off_when=lambda now: OWN if now["accuracy"] == GIVEN else ""),
     ]  # fmt: skip
     simulated = cached(
         lambda now: _simulate(timeline, now), "period", "accuracy", "queue_depth", "seed", size=8
     )
-    return Panel(
-        knobs, lambda now: _draw(*simulated(now), now), notes=timeline.notes, timeline=timeline
-    )
+
+    def draw(now: Settings) -> Drawn:
+        runs, start, end = simulated(now)
+        runs = (*runs, saved_every(runs[-1], now["save_every"]))
+        runs = tuple(replace(run, overhead=now["overhead"], speed=now["speed"]) for run in runs)
+        run = runs[FILLINGS.index(now["policy"])]
+        table = use_table(runs, start=start, end=end)
+        before, after = table.loc[["not filled", run.policy], "utilization"]
+        title = f"{run.policy}: utilization {percent(before, 1)} to {percent(after, 1)}"
+        picture = plot_use(runs, chosen=run.policy, start=start, end=end, title=title)
+        return picture, _facts(run, runs[0], table), timeline.part(now).notes
+
+    return Panel(knobs, draw, settings, timeline=timeline)
 
 
 def _made(jobs: int, seed: int) -> Workload:
@@ -142,14 +145,6 @@ def _made(jobs: int, seed: int) -> Workload:
     days = max(1.0, jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440))
     workload = synthetic.lomonosov(days, seed=seed)
     return workload.keep(np.arange(len(workload)) < jobs, f"after the first {jobs}")
-
-
-def _check_accuracy(known: bool, name: str, accuracy: Any) -> None:
-    """Raise for what is no accuracy, nor the log's own estimates where it has some."""
-    also = f" or {GIVEN!r}" if known else ""
-    own = known and isinstance(accuracy, str) and accuracy == GIVEN
-    fine = own or (check.is_number(accuracy) and 0 <= accuracy <= 1)
-    check.that(name, accuracy, fine, f"a number from 0 to 1{also}")
 
 
 def _simulate(timeline: Timeline, now: Settings) -> tuple[Runs, float, float]:
@@ -162,34 +157,18 @@ def _simulate(timeline: Timeline, now: Settings) -> tuple[Runs, float, float]:
     return runs, *full_queue(runs[0], now["queue_depth"])
 
 
-def _draw(runs: Runs, start: float, end: float, now: Settings) -> tuple[go.Figure, str]:
-    """The figure and the text for the controls' values."""
-    runs = (*runs, saved_every(runs[-1], now["save_every"]))
-    runs = tuple(replace(run, overhead=now["overhead"], speed=now["speed"]) for run in runs)
-    run = runs[FILLINGS.index(now["policy"])]
-    table = use_table(runs, start=start, end=end)
-    before, chosen = table.loc["not filled"], table.loc[run.policy]
-    gain = f" to {percent(chosen['utilization'], 1)}" if run.policy != "not filled" else ""
-    title = f"{run.policy}: utilization {percent(before['utilization'], 1)}{gain}"
-    text = (
-        f"{escape(run.workload.name)}, {count(len(run.workload), 'job')}, node-hours: regular "
-        f"{chosen['regular']:,.1f} · work in containers {chosen['containers']:,.1f} · slower "
-        f"{chosen['slow']:,.1f} · start and save {chosen['overhead']:,.1f} · killed "
-        f"{chosen['lost']:,.1f} · idle {chosen['idle']:,.1f} (without containers "
-        f"{before['idle']:,.1f}) · {_held_up(run, runs[0])}"
-    )
-    return plot_use(runs, chosen=run.policy, start=start, end=end, title=title), text
-
-
-def _held_up(run: FilledSchedule, plain: FilledSchedule) -> str:
-    """How many jobs wait for containers, and how starts differ from those without any."""
-    number = int(run.held_up.sum())
-    waits = f"{count(number, 'job')} wait{'s' * (number == 1)} for containers to be saved"
-    later = (run.start_time - plain.start_time) / MINUTE
-    if not later.any():
-        return f"{waits}; all start when they do without containers"
-    mean = float(later.mean())
-    return (
-        f"{waits}; beside the run without containers jobs start {abs(mean):,.2f} min "
-        f"{'earlier' if mean < 0 else 'later'} in the mean (who waits is overtaken)"
-    )
+def _facts(run: FilledSchedule, plain: FilledSchedule, table: pd.DataFrame) -> list[str]:
+    """The line under the figure: node-hours by use, and how starts differ without containers."""
+    hours, idle = table.loc[run.policy], table.loc[plain.policy, "idle"]
+    later = float((run.start_time - plain.start_time).mean()) / MINUTE
+    return [
+        f"{run.workload.name}, {count(len(run.workload), 'job')}, node-hours: regular "
+        f"{hours['regular']:,.1f}",
+        f"work in containers {hours['containers']:,.1f}",
+        f"slower {hours['slow']:,.1f}",
+        f"start and save {hours['overhead']:,.1f}",
+        f"killed {hours['lost']:,.1f}",
+        f"idle {hours['idle']:,.1f} (without containers {idle:,.1f})",
+        f"{count(int(run.held_up.sum()), 'job')} held up by containers; mean start "
+        f"{later:+,.2f} min beside the run without them",
+    ]

@@ -1,8 +1,8 @@
 """Knobs of an explorer: a table of settings, each with the widget that changes it."""
 
 import math
-from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -38,42 +38,33 @@ class Knob:
     Parameters
     ----------
     name : str
-        Of the control, and of the argument that sets it.
+        Of the control, and of the explorer's argument that sets its first value.
     value : object
-        The argument, which is checked, and times `scale` is what the control first shows; None
-        where `default` tells it.
+        What the control shows first if no argument is given, or a function from the settings to
+        it. The control takes the function's value again when other days are chosen.
     label, unit : str
         What stands beside the control.
     options : iterable, optional
-        Values in a widget of `kind`. A slider has also a first value that is a number.
+        Values in a widget of `kind`.
     named : callable, default str
         Takes an option and returns its name.
     kind : {"menu", "slider", "range"}
         The widget of options.
+    free : bool
+        Whether another number from 0 to `most` may be the first value of a slider of options.
     low, high, step : float
-        Of a slider of numbers, wider where the first value is beyond `high`; `low` and `high` may
-        be functions of the settings. Of a slider with `log` decades below and above the value.
+        Of a slider of numbers, wider where its first value is beyond; `low` and `high` may be
+        functions of the settings. Of a slider with `log` decades below and above the first value.
     most : float
-        The largest first value, as an argument; the least is `low`.
+        The largest argument where `high` is a number; the least is `low`.
     whole, log : bool
         Kinds of sliders: whole numbers, powers of ten.
-    form : str
-        How a slider shows its number.
     readout : callable, optional
         Takes the settings and says what a slider's number means; it stands in the label.
     scale : float
         The control's value per argument, such as 1/60 for minutes of seconds.
-    default : callable, optional
-        Takes the settings of the knobs before and returns the first value where none is
-        given, of a knob without `scale`. The control takes it again when other days are chosen.
-    check : callable, optional
-        Takes the name and the argument and raises for one out of range, in the place of `low` and
-        `most`.
     off_when : callable, optional
         Takes the settings and says why the control has no effect; "" if it has one.
-    follows : callable, optional
-        Takes the settings before another control moved and those of now, and returns the value that
-        the control must take then; None: it stays. By default it stays while the days do.
     group : str, optional
         A heading, which stands above the first of several knobs.
     """
@@ -85,94 +76,96 @@ class Knob:
     options: Iterable[Any] | None = None
     named: Callable[[Any], str] = str
     kind: str = "menu"
+    free: bool = False
     low: Bound = 0.0
     high: Bound = 1.0
     step: float = 1.0
     most: float = math.inf
     whole: bool = False
     log: bool = False
-    form: str = ".0f"
     readout: Callable[[Settings], str] | None = None
     scale: float = 1.0
-    default: Callable[[Settings], Any] | None = None
-    check: Callable[[str, Any], None] | None = None
     off_when: Callable[[Settings], str] | None = None
-    follows: Callable[[Settings, Settings], Any] | None = None
     group: str = ""
 
-    def __post_init__(self) -> None:
-        least = -math.inf if self.log or callable(self.low) else self.low / self.scale
-        if self.kind == "range" or (self.value is None and self.default is not None):
-            return
-        if self.check is not None:
-            self.check(self.name, self.value)
-        elif self.options is not None:
-            check.choice(self.name, self.value, self.options)
-        elif self.whole:
-            check.whole(self.name, self.value, least)
-        else:
-            above = 0.0 if self.log else -math.inf
-            check.number(self.name, self.value, least=least, most=self.most, above=above)
-
-    def moved(self, before: Settings, now: Settings) -> Any:
-        """What the control must take when another one moved; None: it stays."""
-        if self.follows is not None:
-            return self.follows(before, now)
-        other_days = before.get("period") != now.get("period")
-        return self.default(now) if self.default is not None and other_days else None
-
     @property
-    def setting(self) -> Any:
-        """What the control is first set to."""
-        if self.options is not None:
-            return self.value
-        return int(self.value) if self.whole else float(self.value * self.scale)
+    def depends(self) -> bool:
+        """Whether its first value or its range follows from those of others."""
+        return any(map(callable, (self.value, self.low, self.high)))
 
-    @property
-    def choices(self) -> list[Any]:
-        """The options, with their names where they have some."""
-        values = list(self.options or ())
-        if self.kind == "slider" and self.value not in values:
-            words = [each for each in values if not check.is_number(each)]
-            values = [*words, *sorted({*values, self.value} - {*words})]
-        return values if self.named is str else [(self.named(value), value) for value in values]
+    def first(self, given: Any, now: Settings) -> Any:
+        """What the control shows first: the argument, or its own value."""
+        if given is None:
+            return self.value(now) if callable(self.value) else self.value
+        return given * self.scale if self.options is None and not self.whole else given
 
-    def widget(self, settings: Settings) -> Widget:
-        """The control, its range such that the other settings allow."""
-        title = f"{self.label} ({self.unit})" if self.unit else self.label
-        if self.options is not None:
-            widget = KINDS[self.kind](options=self.choices, value=self.value, description=title)
-            if self.kind == "range":
-                widget.readout = False
-            return widget
-        low, high = self._ends(settings)
-        readout = {"readout": self.readout is None, "description": title}
+    def check(self, given: Any, now: Settings) -> None:
+        """Raise ValueError for an argument that is out of range."""
+        other = self.free and check.is_number(given)
+        if self.options is not None and not other:
+            return check.choice(self.name, given, self.options)
+        low = self.low(now) if callable(self.low) else 0.0 if other else self.low
+        most = self.high(now) / self.scale if callable(self.high) else self.most
         if self.whole:
-            return IntSlider(self.setting, int(low), int(high), **readout)
-        kind = FloatLogSlider if self.log else FloatSlider
-        return kind(
-            self.setting, min=low, max=high, step=self.step, readout_format=self.form, **readout
-        )
+            return check.whole(self.name, given, low, most)
+        if self.log:
+            return check.number(self.name, given, above=0.0)
+        return check.number(self.name, given, least=low / self.scale, most=most)
 
-    def update(self, control: Widget, settings: Settings) -> None:
+    def widget(self, now: Settings) -> Widget:
+        """The control, its range such that the settings allow."""
+        first, title = now[self.name], f"{self.label} ({self.unit})" if self.unit else self.label
+        if self.options is not None:
+            values = list(self.options)
+            if self.free and first not in values:
+                words = [each for each in values if not check.is_number(each)]
+                values = [*words, *sorted({*values, first} - {*words})]
+            named = values if self.named is str else [(self.named(each), each) for each in values]
+            return KINDS[self.kind](options=named, value=first, description=title)
+        low, high = (end(now) if callable(end) else end for end in (self.low, self.high))
+        if self.log:
+            middle = math.log10(first)
+            ends = {"min": middle - low, "max": middle + high, "step": self.step}
+            return FloatLogSlider(first, **ends, readout_format=".4g", description=title)
+        shown = {"readout": self.readout is None, "description": title}
+        if self.whole:
+            return IntSlider(first, int(min(low, first)), int(max(high, first)), **shown)
+        digits = max(0, -math.floor(math.log10(self.step)))
+        return FloatSlider(first, min=min(low, first), max=max(high, first), step=self.step,
+                           readout_format=f".{digits}f", **shown)  # fmt: skip
+
+    def update(self, control: Widget, now: Settings) -> None:
         """Give a slider the range that the settings allow, and say why a control has no effect."""
-        if callable(self.low) or callable(self.high):
-            low, high = self._ends(settings)
-            control.max = max(control.max, high)
-            control.min, control.max = low, high
+        if callable(self.low):
+            control.min = min(self.low(now), control.max)
+        if callable(self.high):
+            control.max = max(self.high(now), control.min)
         if self.off_when is not None:
-            why = self.off_when(settings)
+            why = self.off_when(now)
             control.disabled, control.tooltip = bool(why), why or None
         if self.readout is not None:
-            control.description = f"{self.label} {self.readout(settings)}"
+            control.description = f"{self.label} {self.readout(now)}"
 
-    def _ends(self, settings: Settings) -> tuple[float, float]:
-        """Least and most of a slider, which leave out no first value unless settings say so."""
-        low, high = (end(settings) if callable(end) else end for end in (self.low, self.high))
-        if self.log:
-            middle = math.log10(self.setting)
-            return middle - low, middle + high
-        return low, high if callable(self.high) else max(high, self.setting)
+    def restart(self, control: Widget, now: Settings) -> None:
+        """Let a control take its own value for other days."""
+        value = self.value(now)
+        if not callable(self.high):
+            control.max = max(control.max, value)
+        control.value = value
+
+
+def first_settings(knobs: Sequence[Knob], given: Mapping[str, Any]) -> Settings:
+    """The first value of each control: the arguments given, which are checked, or its own."""
+    names = [knob.name for knob in knobs]
+    for name in given:
+        check.choice("setting", name, names)
+    now: Settings = {}
+    for knob in sorted(knobs, key=lambda knob: knob.depends):
+        value = given.get(knob.name)
+        if value is not None:
+            knob.check(value, now)
+        now[knob.name] = knob.first(value, now)
+    return {name: now[name] for name in names}
 
 
 def cached(
@@ -188,18 +181,6 @@ def cached(
     return lambda now: answer(*map(now.get, names))
 
 
-def settled(knobs: Iterable[Knob]) -> tuple[list[Knob], Settings]:
-    """Knobs that all have first values, and these by their names."""
-    known: list[Knob] = []
-    first: Settings = {}
-    for knob in knobs:
-        if knob.value is None and knob.default is not None:
-            knob = replace(knob, value=knob.default(first))
-        known.append(knob)
-        first[knob.name] = knob.setting
-    return known, first
-
-
 def needs(why: str, **values: Container[Any]) -> Callable[[Settings], str]:
     """As `Knob.off_when`: why a control has no effect unless others have one of these values."""
 
@@ -208,13 +189,6 @@ def needs(why: str, **values: Container[Any]) -> Callable[[Settings], str]:
         return "" if fine else why.format(**now)
 
     return off
-
-
-def is_same(one: Any, other: Any) -> bool:
-    """Whether two values are equal but for rounding, True not being 1."""
-    if check.is_number(one) and check.is_number(other):
-        return math.isclose(one, other, rel_tol=1e-12)
-    return check.is_number(one) == check.is_number(other) and same(one, other)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -228,22 +202,24 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+def taken(control: Widget, value: Any) -> bool:
+    """Whether a control has a value, but for rounding, True not being 1."""
+    if value is None or check.is_number(value) != check.is_number(control.value):
+        return False
+    if check.is_number(value):
+        return math.isclose(control.value, value, rel_tol=1e-12)
+    return same(control.value, value)
+
+
 def offered(control: Widget) -> str:
     """What a control can be set to, in words."""
-    if isinstance(control, SelectionRangeSlider):
-        first, last = control._options_values[0], control._options_values[-1]
-        return f"a pair of days from {first!r} to {last!r}, the first not after the second"
     if hasattr(control, "_options_values"):
-        return listed([repr(each) for each in control._options_values])
+        several = [repr(each) for each in control._options_values]
+        shown = several if len(several) <= MANY else [*several[:3], "...", several[-1]]
+        pair = "two" if isinstance(control, SelectionRangeSlider) else "one"
+        return f"{pair} of {', '.join(shown)}"
     ends = control.min, control.max
     if isinstance(control, FloatLogSlider):
         ends = control.base**control.min, control.base**control.max
     kind = "whole number" if isinstance(control, IntSlider) else "number"
     return f"a {kind} from {ends[0]:.10g} to {ends[1]:.10g}"
-
-
-def listed(names: Iterable[str]) -> str:
-    """Several in a row, of very many the first and the last."""
-    several = list(names)
-    shown = several if len(several) <= MANY else [*several[:3], "...", several[-1]]
-    return f"one of {', '.join(shown)}"

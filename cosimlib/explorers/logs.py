@@ -86,21 +86,19 @@ def busy(log: Log, jobs: int) -> Log:
     return log.of(kept, f"{jobs:,} of {count(len(log.workload), 'job')}, submitted from {when} on.")
 
 
-def estimated(log: Log) -> Log:
-    """The log with requested times that are unknown set to the run times."""
+def estimated(log: Log, *, all_made: bool = False) -> Log:
+    """The log with requested times that are unknown set to the run times; a note says that.
+
+    With `all_made`, requested times of which none is known stay so: controls make them.
+    """
     missing = int(log.workload.jobs["requested_time"].isna().sum())
     if not missing:
         return log
+    if missing == len(log.workload) and all_made:
+        return log.of(log.workload, "Requested times are unknown; they are made, as controls say.")
     which = "Requested times" if missing == len(log.workload) else f"{missing:,} requested times"
     filled = with_missing_estimates(log.workload, "run_time")
     return log.of(filled, f"{which} are unknown; supposed are the run times.")
-
-
-def partly_estimated(log: Log) -> Log:
-    """As `estimated` where some requested times are known; where none is, a note only."""
-    if log.workload.jobs["requested_time"].isna().all():
-        return log.of(log.workload, "Requested times are unknown; they are made, as controls say.")
-    return estimated(log)
 
 
 def with_memory(system: System) -> tuple[System, str]:
@@ -120,8 +118,8 @@ def instant(seconds: float, began: pd.Timestamp | None, *, short: bool = False) 
     return f"{moment:%m-%d %H:%M}" if short else calendar(moment)
 
 
-def mean_wait(waits: pd.Series, *, why: bool = False) -> str:
-    """The mean wait of jobs in hours, or a sentence, with its reason, where no job waits."""
+def mean_wait(waits: pd.Series) -> str:
+    """The mean wait of jobs in hours, or a sentence where no job waits."""
     if len(waits) and (waits == 0).all():
-        return "no job waits" + (": each finds free nodes when it is submitted" if why else "")
+        return "no job waits"
     return f"mean wait {or_unknown(float(waits.mean()) / HOUR, ',.2f', ' h')}"

@@ -7,18 +7,16 @@ are the user's own.
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.display import count, or_unknown, percent
-from cosimlib.explorers.knobs import Knob, Settings, cached, needs, settled
+from cosimlib.explorers.knobs import Knob, Settings, cached, needs
 from cosimlib.explorers.logs import Log, estimated, with_memory
-from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.use import plot_day
 from cosimlib.ondemand import (
@@ -42,8 +40,9 @@ PLANNED = ("greedy", "dynamic")
 EVICTING = tuple(policy for policy in POLICIES if policy not in ("wait", "reserve", "share"))
 RATES = (0.0, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 18.0, 24.0)
 NONE = "none"
+SIZE = 0.25
+"""Part of the machine that a burst wants."""
 START_UPS = (NONE, 0.0, 30.0, 60.0, 300.0, 900.0)
-MOST_DAYS = 10_000
 COSTS = ("lost", "writing", "blocked", "rereading")
 """Uses of node-hours that evictions cost."""
 ASKED = ("policy", "deadline", "notice", "reserved", "rate", "size", "run_time", "longest_delay",
@@ -60,20 +59,7 @@ def explore_ondemand(
     bursts: Workload | None = None,
     *,
     jobs: int = 600,
-    policy: str = "dynamic",
-    deadline: str = "least_loss",
-    rate: float = 4.0,
-    size: float = 0.25,
-    run_time: float = HOUR,
-    longest_delay: float = 15 * MINUTE,
-    announced: str = "none",
-    notice: str = "prepare",
-    reserved: float | None = None,
-    bandwidth: float | None = None,
-    interval: float = HOUR,
-    start_up: float | None = None,
-    day: int | None = None,
-    seed: int = 0,
+    **settings: Any,
 ) -> Panel:
     """Explorer of on-demand bursts: Gantt chart with evictions, ledger of node-hours, delays.
 
@@ -89,6 +75,19 @@ def explore_ondemand(
         Your own, on the clock of the source, as for `simulate_ondemand`; by default drawn.
     jobs : int, default 600
         How many are made, or taken in a row where the days chosen are busy.
+    **settings
+        First values of the controls, see below.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `policy`, `deadline`, `rate`, `size` (%), `run_time` (min),
+        `longest_delay` (min), `announced`, `notice`, `reserved` (%), `bandwidth` (GB/s), `interval`
+        (min), `start_up` (s), `seed` and `day`; of a source of several days also `period`, the
+        first and the last one.
+
+    Other Parameters
+    ----------------
     policy : str, default "dynamic"
         One of `ondemand.POLICIES`.
     deadline : {"least_loss", "earliest"}
@@ -116,14 +115,6 @@ def explore_ondemand(
     seed : int, default 0
         Of bursts and of memory drawn per job, and of made jobs; the control is of the former.
 
-    Returns
-    -------
-    Panel
-        Its `controls` are `policy`, `deadline`, `rate`, `size` (%), `run_time` (min),
-        `longest_delay` (min), `announced`, `notice`, `reserved` (%), `bandwidth` (GB/s), `interval`
-        (min), `start_up` (s), `seed` and `day`; of a source of several days also `period`, the
-        first and the last one.
-
     Raises
     ------
     TypeError
@@ -141,13 +132,12 @@ def explore_ondemand(
     'kill'
     """
     check.whole("jobs", jobs, 1)
-    check.number("size", size, above=0, most=1, kind="a part of the machine,")
     made = source is None
     if source is None:
-        source = synthetic.theta(jobs, seed=seed)
+        source = synthetic.theta(jobs, seed=settings.get("seed") or 0)
     if bursts is not None:
         check.instance("bursts", bursts, Workload)
-    batch = _Batch(source, system, jobs, bursts)
+    batch = _Batch(source, system, jobs, bursts, noted=not made)
     machine = batch.part(batch.settings).system
     given = "" if bursts is None else "these bursts were given"
 
@@ -159,50 +149,48 @@ def explore_ondemand(
     part: dict[str, Any] = {"unit": "%", "low": 1, "high": 100, "scale": 100, "most": 1}
     minutes: dict[str, Any] = {"unit": "min", "scale": 1 / MINUTE}
     burst: dict[str, Any] = {"group": "bursts", "off_when": lambda now: given or off()(now)}
-    node: dict[str, Any] = {"group": "machine"}
     evicts = off("{policy} evicts nobody", policy=EVICTING)
-    announced_own = bursts is not None and _are_announced(bursts)
+    node: dict[str, Any] = {"group": "machine", "off_when": evicts}
+    announced = bursts is not None and _are_announced(bursts)
     knobs = [
-        Knob("policy", policy, "policy", options=POLICIES),
-        Knob("deadline", deadline, "which plan", options=RULES,
+        Knob("day", batch.busiest, "day shown", low=1, whole=True,
+             high=lambda now: len(batch.starts(now)),
+             readout=None if batch.log.workload.began is None
+             else lambda now: batch.instant(batch.start(now))),
+        Knob("policy", "dynamic", "policy", options=POLICIES),
+        Knob("deadline", "least_loss", "which plan", options=RULES,
              named=lambda rule: rule.replace("_", " "),
              off_when=off("{policy} has no choice of plans", policy=PLANNED)),
-        Knob("notice", notice, "on a notice", options=NOTICES,
-             off_when=off() if announced_own else
-             off("no burst is announced", announced=KINDS[1:])),
-        Knob("reserved", size if reserved is None else reserved, "nodes reserved", **part,
+        Knob("notice", "prepare", "on a notice", options=NOTICES,
+             off_when=off() if announced else off("no burst is announced", announced=KINDS[1:])),
+        Knob("reserved", 100 * (settings.get("size") or SIZE), "nodes reserved", **part,
              off_when=off("{policy} reserves none", policy=("reserve",))),
-        Knob("rate", rate, "bursts per day", options=RATES, named="{:g}".format, kind="slider",
-             check=partial(check.number, least=0, most=1000, kind="bursts per day,"),
-             group="bursts", off_when=lambda now: given),
-        Knob("size", size, "nodes of a burst", **part, **burst),
-        Knob("run_time", run_time, "a burst runs", low=10, high=480, step=10, **minutes, **burst),
-        Knob("longest_delay", longest_delay, "longest delay", high=60, **minutes, **burst),
-        Knob("announced", announced, "notice of a burst", options=KINDS, **burst),
-        Knob("seed", seed, "seed", high=50, whole=True, group="bursts", off_when=off()),
-        Knob("bandwidth", machine.aggregate_bandwidth if bandwidth is None else bandwidth,
-             "file system", "GB/s", low=1.5, high=1, step=0.05, log=True, off_when=evicts, **node),
-        Knob("interval", interval, "checkpoint every", low=5, high=480, step=5, **minutes,
-             off_when=evicts, **node),
-        Knob("start_up", NONE if start_up is None else start_up, "fillers start in", "s",
-             options=START_UPS, kind="slider", check=_check_start_up, **node,
+        Knob("rate", 4.0, "bursts per day", options=RATES, kind="slider", free=True, most=1000,
+             named="{:g}".format, group="bursts", off_when=lambda now: given),
+        Knob("size", 100 * SIZE, "nodes of a burst", **part, **burst),
+        Knob("run_time", 60, "a burst runs", low=10, high=480, step=10, **minutes, **burst),
+        Knob("longest_delay", 15, "longest delay", high=60, **minutes, **burst),
+        Knob("announced", KINDS[0], "notice of a burst", options=KINDS, **burst),
+        Knob("seed", 0, "seed", high=50, whole=True, group="bursts", off_when=off()),
+        Knob("bandwidth", machine.aggregate_bandwidth, "file system", "GB/s", low=1.5, high=1,
+             step=0.05, log=True, **node),
+        Knob("interval", 60, "checkpoint every", low=5, high=480, step=5, **minutes, **node),
+        Knob("start_up", NONE, "fillers start in", "s", options=START_UPS, kind="slider",
+             free=True, group="machine",
              named=lambda seconds: "no fillers" if seconds == NONE else f"{seconds:g}"),
     ]  # fmt: skip
-    first = settled([*batch.knobs, *knobs])[1]
-    check.whole("day", day, 1, len(batch.starts(first)), none="for the one with most evictions")
-    shown = Knob(
-        "day", batch.busiest(first) if day is None else day, "day shown", low=1, whole=True,
-        high=lambda now: len(batch.starts(now)), default=batch.busiest,
-        readout=None if batch.log.workload.began is None
-        else lambda now: batch.instant(batch.start(now)),
-        off_when=lambda now: "" if len(batch.starts(now)) > 1 else "the jobs are of one day",
-    )  # fmt: skip
-    panel = Panel(
-        [shown, *knobs], batch.drawn, timeline=batch,
-        notes=lambda now: (CLICK, *(() if made else batch.notes(now))),
-    )  # fmt: skip
+    panel = Panel(knobs, batch.drawn, settings, timeline=batch)
+
+    def choose(trace: Any, points: Any, state: Any) -> None:
+        """Show the day of the burst that was clicked."""
+        if points.xs:
+            starts = batch.starts(panel.settings)
+            first = batch.part(panel.settings).workload.jobs["submit_time"].min()
+            day = (first + float(points.xs[0]) * DAY - starts[0]) // DAY + 1
+            panel.choose(day=int(np.clip(day, 1, starts.size)))
+
     for trace in panel.figure.data[-3:-1]:
-        trace.on_click(partial(batch.choose, panel))
+        trace.on_click(choose)
     return panel
 
 
@@ -211,10 +199,10 @@ class _Batch(Timeline):
 
     def __init__(
         self, source: Workload | Schedule, system: System | None, jobs: int,
-        bursts: Workload | None,
+        bursts: Workload | None, *, noted: bool,
     ) -> None:  # fmt: skip
         super().__init__(source, system, jobs, _filled, moment=self.start)
-        self._bursts = bursts
+        self._bursts, self._noted = bursts, noted
         self._simulated = cached(self._simulate, "period", *ASKED, size=16)
 
     def _simulate(self, now: Settings) -> OnDemandSchedule:
@@ -242,8 +230,7 @@ class _Batch(Timeline):
         """Where the days that can be shown begin, s; the first in the hour of a submission."""
         submit = self.part(now).workload.jobs["submit_time"]
         begin = np.floor(submit.min() / HOUR) * HOUR
-        days = min((submit.max() - begin) // DAY + 1, MOST_DAYS)
-        return begin + DAY * np.arange(days)
+        return begin + DAY * np.arange((submit.max() - begin) // DAY + 1)
 
     def start(self, now: Settings) -> float:
         """Where the day shown begins, seconds."""
@@ -259,21 +246,20 @@ class _Batch(Timeline):
                 return int(day.mode().iloc[0]) + 1
         return 1
 
-    def drawn(self, now: Settings) -> tuple[go.Figure, list[str]]:
-        """Figure and text for the controls' values."""
+    def drawn(self, now: Settings) -> Drawn:
+        """Figure, text and notes for the controls' values."""
         schedule, start = self._simulated(now), self.start(now)
         measured = measure(schedule)
-        title = f"{schedule.policy}, day {now['day']}: {_prices(schedule, measured, start)}"
+        late, here = schedule.bursts["missed"], schedule.bursts["submit_time"]
+        there = late[here.between(start, start + DAY, inclusive="left")]
+        title = (
+            f"{schedule.policy}, day {now['day']}: {int(there.sum()):,} of {len(there):,} late<br>"
+            f"all days: {int(late.sum()):,} of {len(late):,} late, "
+            f"{or_unknown(measured['overhead'], ',.1f')} node-hours per burst"
+        )
         picture = plot_day(schedule, start=start, end=start + DAY, title=title)
-        return picture, _facts(schedule, measured)
-
-    def choose(self, panel: Panel, trace: Any, points: Any, state: Any) -> None:
-        """Show the day of the burst that was clicked."""
-        if points.xs:
-            starts = self.starts(panel.settings)
-            first = self.part(panel.settings).workload.jobs["submit_time"].min()
-            day = (first + float(points.xs[0]) * DAY - starts[0]) // DAY + 1
-            panel.choose(day=int(np.clip(day, 1, starts.size)))
+        notes = self.part(now).notes if self._noted else ()
+        return picture, _facts(schedule, measured), (CLICK, *notes)
 
 
 def _filled(log: Log) -> Log:
@@ -283,54 +269,25 @@ def _filled(log: Log) -> Log:
     return log.of(replace(log.workload, machine=machine), note)
 
 
-def _check_start_up(name: str, seconds: Any) -> None:
-    """Raise for what is neither seconds nor `NONE`."""
-    if not isinstance(seconds, str) or seconds != NONE:
-        check.seconds(name, seconds)
-
-
 def _are_announced(bursts: Workload) -> bool:
     """Whether a notice is given of any burst."""
     return "notice_time" in bursts.jobs and bool(bursts.jobs["notice_time"].notna().any())
 
 
-def _prices(schedule: OnDemandSchedule, measured: dict[str, float], start: float) -> str:
-    """The two prices: deadlines missed, on the day shown and on all days; node-hours."""
-    bursts = schedule.bursts
-    if bursts.empty:
-        return "no burst comes"
-    here = bursts.loc[bursts["submit_time"].between(start, start + DAY, inclusive="left"), "missed"]
-    shown = f"{int(here.sum()):,} of {len(here):,} late" if len(here) else "no burst"
-    return (
-        f"{shown}<br>all days: {int(bursts['missed'].sum()):,} of {len(bursts):,} late, "
-        f"{measured['overhead']:,.1f} node-hours per burst"
-    )
-
-
 def _facts(schedule: OnDemandSchedule, measured: dict[str, float]) -> list[str]:
     """The line under the figure."""
-    bursts, actions = schedule.bursts, schedule.evictions["action"].value_counts()
-    facts = [f"{schedule.workload.name}, {count(len(schedule.workload), 'job')}"]
-    if len(bursts):
-        delay = bursts["delay"] / MINUTE
-        costs = [f"{name} {measured[name]:,.1f}" for name in COSTS if measured[name] > 0]
-        facts += [
-            f"delay of bursts: mean {delay.mean():,.1f} min, longest {delay.max():,.1f} min",
-            f"{count(int(actions.get('kill', 0)), 'job')} killed, "
-            f"{actions.get('app', 0) + actions.get('sys', 0):,} evicted by a checkpoint",
-            f"node-hours per burst: {', '.join(costs) or 'none lost'}",
-        ]
-    wait = f"mean wait {or_unknown(measured['wait'] / MINUTE, ',.1f')} min"
-    slowdown = or_unknown(measured["slowdown"], ",.2f")
-    facts.append(f"batch jobs: mean bounded slowdown {slowdown}, "
-                 f"{wait if measured['wait'] else 'none waits'}")  # fmt: skip
-    hours = ledger(schedule)
-    if hours.sum():
-        shares = hours / hours.sum()
-        work, fillers = percent(shares["batch"] + shares["bursts"], 1), shares["containers"]
-        facts += [
-            f"from the first submission to the last end batch jobs and bursts work on {work} of "
-            "the machine",
-            f"fillers on {percent(fillers, 1)}" if fillers else "",
-        ]
-    return facts
+    delay, actions = schedule.bursts["delay"] / MINUTE, schedule.evictions["action"].value_counts()
+    shares = ledger(schedule) / ledger(schedule).sum()
+    costs = [f"{name} {or_unknown(measured[name], ',.1f')}" for name in COSTS]
+    return [
+        f"{schedule.workload.name}, {count(len(schedule.workload), 'job')}",
+        f"delay of bursts: mean {or_unknown(delay.mean(), ',.1f')} min, longest "
+        f"{or_unknown(delay.max(), ',.1f')} min",
+        f"{count(int(actions.get('kill', 0)), 'job')} killed, "
+        f"{actions.get('app', 0) + actions.get('sys', 0):,} evicted by a checkpoint",
+        f"node-hours per burst: {', '.join(costs)}",
+        f"batch jobs: mean bounded slowdown {or_unknown(measured['slowdown'], ',.2f')}, mean wait "
+        f"{or_unknown(measured['wait'] / MINUTE, ',.1f')} min",
+        f"batch jobs and bursts work on {percent(shares['batch'] + shares['bursts'], 1)} of the "
+        f"machine, fillers on {percent(shares['containers'], 1)}",
+    ]

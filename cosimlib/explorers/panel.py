@@ -1,27 +1,25 @@
 """The panel of an explorer: controls beside one live figure, a line of text, a log's time.
 
-An explorer gives knobs and one function from their settings to a figure and a line of text. There
-is one `LiveFigure` per panel, because each carries Plotly's 5 MB of JavaScript. It is made from a
-finished figure and then given only what differs from the figure shown before, so that a browser
-redraws little and keeps a reader's zoom. A browser sends the next change of a control once the last
-one is answered, and of several changes only the last: ipywidgets does that.
+An explorer gives knobs and one function from their settings to a figure, a line of text and notes.
+There is one `LiveFigure` per panel, because each carries Plotly's 5 MB of JavaScript. It is made
+from a finished figure and then given only what differs from the figure shown before, so that a
+browser redraws little and keeps a reader's zoom. A browser sends the next change of a control once
+the last one is answered, and of several changes only the last: ipywidgets does that.
 """
 
 import html
-import threading
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import plotly.graph_objects as go
-from IPython import get_ipython
-from IPython.display import display
+from IPython import display, get_ipython
 from ipywidgets import HTML, GridBox, HBox, Layout, VBox, Widget
 from numba.core import event
 from traitlets import TraitError
 
 from cosimlib import checks as check
-from cosimlib.explorers.knobs import Knob, Settings, is_same, listed, offered, same, settled
+from cosimlib.explorers.knobs import Knob, Settings, first_settings, offered, same, taken
 from cosimlib.explorers.live import LiveFigure
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.publishing import CaptionedFigure, caption, captioned, plain
@@ -37,7 +35,9 @@ BESIDE_FIGURE = 270
 
 COMPILING = "compiling, once: about 8 s"
 
-Draw = Callable[[Settings], tuple[go.Figure, str | Sequence[str]]]
+Drawn = tuple[go.Figure, str | Sequence[str], Iterable[str]]
+"""A figure; the line of text: HTML, or facts, which are joined; and sentences under the text."""
+Draw = Callable[[Settings], Drawn]
 
 
 @contextmanager
@@ -67,17 +67,16 @@ def tells_compiling(tell: Callable[[str], None]) -> Iterator[None]:
 @contextmanager
 def says_compiling() -> Iterator[None]:
     """In a notebook's cell, show `COMPILING` while Numba compiles something."""
-    note = HTML()
+    shown: list[Any] = []
 
     def tell(text: str) -> None:
-        in_cell = threading.current_thread() is threading.main_thread()
-        if text and in_cell and get_ipython() is not None:
-            display(note)
-        note.value = text
+        if shown:
+            shown[0].update(display.HTML(text))
+        elif get_ipython() is not None:
+            shown.append(display.display(display.HTML(text), display_id=True))
 
     with tells_compiling(tell):
         yield
-    note.close()
 
 
 class Panel(VBox):
@@ -88,38 +87,38 @@ class Panel(VBox):
     knobs : sequence of Knob
         In the order in which their controls are shown.
     draw : callable
-        Takes the settings and returns a figure, with as many traces each time, and the line of
-        text: HTML, or facts, which are joined. A `ValueError` is shown in the place of the text.
-    notes : callable
-        Takes the settings and returns sentences under the text. Why controls are disabled comes
-        after them.
+        Takes the settings and returns a figure, with as many traces each time, the line of text,
+        and notes. A `ValueError` is shown in the place of the text. Why controls are disabled comes
+        after the notes.
+    given : mapping, optional
+        Arguments of the explorer: the first values of controls by name; None: the knob's own.
     timeline : Timeline, optional
         Whose slider is the control `period`.
-    beside : sequence of Widget, optional
-        More widgets after the controls, such as a player that moves one of them.
-    below : sequence of Widget, optional
-        More widgets under the notes.
 
     Attributes
     ----------
     controls, figure, text
         The widgets, `figure` a `LiveFigure` as wide as the page that shows it.
-    notes, curve
-        The notes under the text; the curve of a log's use.
+    grid, notes, curve
+        The box of the controls; the notes under the text; the curve of a log's use.
+
+    Raises
+    ------
+    ValueError
+        For an argument that no knob has, or that is out of its range.
     """
 
     def __init__(
         self,
         knobs: Sequence[Knob],
         draw: Draw,
+        given: Mapping[str, Any] | None = None,
         *,
-        notes: Callable[[Settings], Sequence[str]] = lambda now: (),
         timeline: Timeline | None = None,
-        beside: Sequence[Widget] = (),
-        below: Sequence[Widget] = (),
     ) -> None:
-        self._knobs, first = settled([*(timeline.knobs if timeline else ()), *knobs])
-        self._timeline, self._draw, self._sentences = timeline, draw, notes
+        self._knobs = [*(timeline.knobs if timeline else ()), *knobs]
+        first = first_settings(self._knobs, given or {})
+        self._timeline, self._draw = timeline, draw
         self.controls = {knob.name: knob.widget(first) for knob in self._knobs}
         self._waiting = self._adjusting = False
         self._adjust()
@@ -131,7 +130,11 @@ class Panel(VBox):
         for words in (self.text, self.notes):
             words.add_class("explorer-text")
         self._tell()
-        super().__init__([*self._time(), self._body(beside), self.text, self.notes, *below])
+        self.grid = self._controls()
+        figure = VBox([self.figure])
+        figure.layout = Layout(flex="5 1 540px", min_width="0", overflow="hidden")
+        body = HBox([self.grid, figure], layout=Layout(flex_flow="row wrap", overflow="hidden"))
+        super().__init__([*self._time(), body, self.text, self.notes])
         for control in self.controls.values():
             control.observe(self._redraw, names="value")
         self.figure.observe(self._fit, names=["page_width", "page_height"])
@@ -159,25 +162,18 @@ class Panel(VBox):
             For a name that no control has, and for a value that its control does not offer beside
             the others. Then everything is as before.
         """
-        for name, value in values.items():
-            if name not in self.controls:
-                raise ValueError(
-                    f"{name}={value!r}: no control of that name; expected {listed(self.controls)}"
-                )
-            fine = sorted(value) == list(value) if isinstance(value, tuple) else value is not None
-            check.that(name, value, fine, offered(self.controls[name]))
+        for name in values:
+            check.choice("control", name, self.controls)
         before = self.settings
         with self._without_drawing():
-            try:
-                self._put(values)
-                self._move_others(except_for=values)
-                self._put(values)
-                for name, value in values.items():
-                    control = self.controls[name]
-                    check.that(name, value, is_same(control.value, value), offered(control))
-            except BaseException:
-                self._put(before)
-                raise
+            self._put(values)
+            self._take_days()
+            self._put(values)
+            for name, value in values.items():
+                if not taken(self.controls[name], value):
+                    expected = offered(self.controls[name])
+                    self._put(before)
+                    raise ValueError(f"{name}={value!r}; expected {expected}")
         self._redraw()
 
     @contextmanager
@@ -198,12 +194,12 @@ class Panel(VBox):
             with suppress(TraitError, TypeError, ValueError):
                 self.controls[name].value = value
 
-    def _move_others(self, except_for: Container[str] = ()) -> None:
-        """Let controls follow those that were set."""
-        for knob in self._knobs:
-            value = knob.moved(self._drawn_for, self.settings)
-            if value is not None and knob.name not in except_for:
-                self._put({knob.name: value})
+    def _take_days(self) -> None:
+        """Let controls take their own values where other days are chosen."""
+        if self._drawn_for.get("period") != self.settings.get("period"):
+            for knob in self._knobs:
+                if callable(knob.value):
+                    knob.restart(self.controls[knob.name], self.settings)
 
     def _time(self) -> list[Widget]:
         """The curve of a log's use, and the slider under it."""
@@ -211,11 +207,12 @@ class Panel(VBox):
             return []
         slider = self.controls["period"]
         slider.layout, slider.description = Layout(width="98%", margin="-4px 0 0 0"), ""
+        slider.readout = False
         self.curve.layout = Layout(width="98%", margin="0")
         return [self.curve, slider]
 
-    def _body(self, beside: Sequence[Widget]) -> HBox:
-        """Controls, grouped, beside the figure; on narrow pages above it, in several columns."""
+    def _controls(self) -> GridBox:
+        """Controls in their groups, beside the figure; on narrow pages in several columns."""
         parts: list[Widget] = []
         group = ""
         for knob in self._knobs:
@@ -233,15 +230,12 @@ class Panel(VBox):
             grid_template_columns="repeat(auto-fit, minmax(min(25em, 100%), 1fr))",
             grid_gap="0 1em", align_content="flex-start", flex="1 1 22em", overflow="hidden",
         )  # fmt: skip
-        grid = GridBox([*parts, *beside], layout=columns)
-        figure = VBox([self.figure])
-        figure.layout = Layout(flex="5 1 540px", min_width="0", overflow="hidden")
-        return HBox([grid, figure], layout=Layout(flex_flow="row wrap", overflow="hidden"))
+        return GridBox(parts, layout=columns)
 
     def _drawn(self) -> tuple[go.Figure, str]:
         """The picture and the text that the controls ask for."""
         self._drawn_for = self.settings
-        picture, text = self._draw(self._drawn_for)
+        picture, text, self._sentences = self._draw(self._drawn_for)
         self._own_height = picture.layout.height
         if not isinstance(text, str):
             text = html.escape(" · ".join(filter(None, text)), quote=False)
@@ -274,7 +268,7 @@ class Panel(VBox):
                 off.setdefault(control.tooltip, []).append(control.description)
         reasons = [f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
                    for why, names in off.items()]  # fmt: skip
-        sentences = [more, *self._sentences(self._drawn_for), *caption(self._shown)]
+        sentences = [more, *self._sentences, *caption(self._shown)]
         notes = html.escape(" ".join(filter(None, sentences)), quote=False)
         small = f"<small>{'; '.join(reasons)}</small>" if reasons else ""
         self.notes.value = f"{notes} {small}".strip()
@@ -301,7 +295,7 @@ class Panel(VBox):
             with self._without_drawing():
                 self._adjust()
                 if change is not None:
-                    self._move_others()
+                    self._take_days()
             if self._drawn_for == self.settings:
                 return
             with tells_compiling(self._tell):

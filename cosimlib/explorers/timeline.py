@@ -10,7 +10,6 @@ wanted. Use is what the log recorded, or where its starts are unknown, by the ru
 import html
 import math
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -29,19 +28,12 @@ from cosimlib.traces.oddities import known_starts
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
-Period = tuple[int, int]
-"""The first and the last day, counted from the log's first."""
-
 BEYOND = 0.01
 """Node-seconds beyond the machine ÷ those of the machine from which on a day is odd."""
 BUSY = 0.9
 """Quantile of use from which on a day is busy."""
 LOAD_STEP = 0.01
 """Of sliders of the offered load."""
-COLUMNS = 400
-"""Of the curve, at most."""
-MOST_DAYS = 4000
-"""Steps of the slider, at most; of longer logs a step is several days."""
 
 
 class Timeline:
@@ -69,7 +61,11 @@ class Timeline:
     given, whole : Schedule or None
         The source if it is one; that or what the log recorded.
     days : int
-        Steps of the slider.
+        From the first submission to the last, or the last end of a schedule.
+    knobs : list of Knob
+        The slider of days; none if there is one day.
+    settings : Settings
+        The days chosen at first.
     part : callable
         Takes the settings and returns the jobs submitted in the days chosen, at most `jobs` in a
         row where those are busy. Raises ValueError if there is none.
@@ -89,31 +85,22 @@ class Timeline:
         moment: Callable[[Settings], float | None] = lambda now: now.get("at"),
     ) -> None:
         check.whole("jobs", jobs, 1)
+        check.number("at", at, kind="a moment in seconds", none="for the fullest")
         if isinstance(source, Schedule) and not np.isfinite(source.start_time).any():
             raise ValueError(f"{source.name}: no job ever runs; expected at least one that does")
         self.log, self.jobs = fitting(source, system), jobs
-        self._fill, self.moment = fill, moment
+        self._fill, self._moment = fill, moment
         self.given = source if isinstance(source, Schedule) else None
         self._starts = ""
         self.whole = self.given or self._recorded()
-        table = self.log.workload.jobs
-        submit = table["submit_time"].to_numpy()
-        ends = submit if self.given is None else self.given.end_time
-        began = self.log.workload.began
-        midnight = 0.0 if began is None else (began - began.normalize()).total_seconds()
-        self._begin = math.floor((submit.min() + midnight) / DAY) * DAY - midnight
-        last = max(submit.max(), ends[np.isfinite(ends)].max(initial=1.0) - 1.0)
-        length = (last - self._begin) / DAY
-        self._step = math.ceil((length + 1e-9) / MOST_DAYS) * DAY
-        self.days = int(length * DAY // self._step) + 1
-        day = ((submit - self._begin) // self._step).astype(int)
-        self._submitted = np.bincount(day, minlength=self.days)
-        self._work = np.bincount(day, table["nodes"] * table["run_time"], minlength=self.days)
-        self._use, self._odd = self._measure()
+        self._count_days()
         ordinary = self._use[~self._odd]
         least = np.quantile(ordinary, BUSY) if ordinary.size else 0.0
         self._busy = ~self._odd & (self._use >= max(least, 1e-9))
-        self.first: Period = self._busiest(at)
+        period = Knob("period", self._busiest(at), "days", options=range(self.days),
+                      named=self._date, kind="range")  # fmt: skip
+        self.knobs = [period] if self.days > 1 else []
+        self.settings: Settings = {knob.name: knob.value for knob in self.knobs}
         self.part = cached(self._part, "period")
         self.schedule = cached(self._schedule, "period")
 
@@ -126,36 +113,44 @@ class Timeline:
         if not known:
             sentence += "; the starts shown are EASY's"
         self._starts = f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
-        if not known:
-            return None
-        return Schedule.recorded(starts.started, self.log.system)
+        return Schedule.recorded(starts.started, self.log.system) if known else None
 
-    @property
-    def has_estimates(self) -> bool:
-        """Whether any requested time is known."""
-        return bool(self.log.workload.jobs["requested_time"].notna().any())
+    def _count_days(self) -> None:
+        """The first midnight, the number of days, and jobs, work and use of each."""
+        table, began = self.log.workload.jobs, self.log.workload.began
+        submit = table["submit_time"].to_numpy()
+        ends = submit if self.given is None else self.given.end_time
+        midnight = 0.0 if began is None else (began - began.normalize()).total_seconds()
+        self._begin = math.floor((submit.min() + midnight) / DAY) * DAY - midnight
+        last = max(submit.max(), ends[np.isfinite(ends)].max(initial=1.0) - 1.0)
+        self.days = int((last - self._begin) // DAY) + 1
+        day = ((submit - self._begin) // DAY).astype(int)
+        self._submitted = np.bincount(day, minlength=self.days)
+        self._work = np.bincount(day, table["nodes"] * table["run_time"], minlength=self.days)
+        nodes = self.log.system.total_nodes
+        if self.whole is None or len(self.whole.system.partitions) > 1:
+            self._use, self._odd = self._work / (nodes * DAY), np.zeros(self.days, dtype=bool)
+            return
+        held = occupied_nodes(self.whole)
+        self._use = self._mean(held) / nodes
+        self._odd = self._mean((held - nodes).clip(lower=0)) > BEYOND * nodes
 
-    @property
-    def settings(self) -> Settings:
-        """The days shown at first."""
-        return {knob.name: knob.setting for knob in self.knobs}
+    def _mean(self, steps: pd.Series) -> np.ndarray:
+        """Mean of a step function on each day."""
+        if not len(steps):
+            return np.zeros(self.days)
+        means = daily(steps, self._begin, self._begin + self.days * DAY).to_numpy()
+        return np.append(means, np.zeros(self.days - means.size))
 
-    @cached_property
-    def knobs(self) -> list[Knob]:
-        """The slider of days; none if there is one day."""
-        days = range(self.days)
-        period = Knob("period", self.first, "days", options=days, named=self._date, kind="range")
-        return [period] if self.days > 1 else []
-
-    def _busiest(self, at: float | None) -> Period:
+    def _busiest(self, at: float | None) -> tuple[int, int]:
         """The busy day of most work submitted, and those around it while jobs are few enough."""
         if len(self.log.workload) <= self.jobs or self.given is not None:
             return 0, self.days - 1
         some = self._submitted > 0
         usable = next(days for days in (self._busy & some, ~self._odd & some, some) if days.any())
         first = last = int(np.where(usable, self._work, -1.0).argmax())
-        if at is not None and self._begin <= at < self.seconds({})[1]:
-            first = last = int((at - self._begin) // self._step)
+        if at is not None and self._begin <= at < self._begin + self.days * DAY:
+            first = last = int((at - self._begin) // DAY)
         grown = True
         while grown:
             grown = False
@@ -169,16 +164,15 @@ class Timeline:
     def seconds(self, now: Settings) -> tuple[float, float]:
         """Where the days chosen begin and end, on the clock of the log."""
         first, last = now.get("period", (0, self.days - 1))
-        return self._begin + first * self._step, self._begin + (last + 1) * self._step
+        return self._begin + first * DAY, self._begin + (last + 1) * DAY
 
     def _part(self, now: Settings) -> Log:
         """The jobs submitted in the days chosen."""
         start, end = self.seconds(now)
-        submit = self.log.workload.jobs["submit_time"]
-        within = (submit >= start) & (submit < end)
+        workload = self.log.workload
+        within = workload.jobs["submit_time"].between(start, end, inclusive="left")
         if not within.any():
             raise ValueError(f"no job is submitted from {self._dates(now)}; choose other days")
-        workload = self.log.workload
         if not within.all():
             workload = workload.keep(within, "outside of the days chosen")
         return self._fill(busy(self.log.of(workload), self.jobs))
@@ -196,10 +190,6 @@ class Timeline:
             raise ValueError(f"no job runs from {self._dates(now)}; choose other days")
         kept = self.whole.workload.keep(running, "not running in the days chosen")
         return Schedule.recorded(kept, self.whole.system)
-
-    def notes(self, now: Settings) -> tuple[str, ...]:
-        """What is assumed of the jobs of the days chosen."""
-        return self.part(now).notes
 
     def schedule_notes(self, now: Settings) -> tuple[str, ...]:
         """What is assumed of the schedule of the days chosen."""
@@ -224,28 +214,10 @@ class Timeline:
         return float(times[best] + lasts[best] / 2)
 
     def moment_knob(
-        self,
-        at: float | None,
-        step: float,
-        schedule: Callable[[Settings], Schedule] | None = None,
+        self, step: float, schedule: Callable[[Settings], Schedule] | None = None
     ) -> Knob:
-        """A slider of the moments of the days chosen at which `schedule` runs; first the fullest.
-
-        Raises
-        ------
-        ValueError
-            For a moment that is before the first start, or not before the last end.
-        """
+        """A slider of the moments of the days chosen at which jobs run; first the fullest."""
         scheduled = schedule or self.schedule
-        shown = self.schedule(self.settings)
-        begin, end = float(np.nanmin(shown.start_time)), float(np.nanmax(shown.end_time))
-        kind = "a moment in seconds"
-        check.number("at", at, kind=kind, none="for the fullest", where=shown.name)
-        if at is not None and not begin <= at < end:
-            raise ValueError(
-                f"{shown.name}: at={at:g} is outside of the schedule, which runs from {begin:g} to "
-                f"before {end:g} s: choose a moment between, or leave at out"
-            )
 
         def first(now: Settings) -> float:
             return max(self.seconds(now)[0], float(np.nanmin(scheduled(now).start_time)))
@@ -254,31 +226,25 @@ class Timeline:
             end = min(self.seconds(now)[1], float(np.nanmax(scheduled(now).end_time)))
             return max(first(now), end - step)
 
-        return Knob("at", at, "moment", default=self.fullest, step=step, low=first, high=last,
+        return Knob("at", self.fullest, "moment", step=step, low=first, high=last,
                     readout=lambda now: self.instant(now["at"]))  # fmt: skip
 
     def load(self, now: Settings) -> float:
         """Offered load of the days chosen; 1 if there is none."""
-        return 1.0 if self._no_load(now) else self._offered_load(now)
-
-    def _offered_load(self, now: Settings) -> float:
         part = self.part(now)
-        return offered_load(part.workload, part.system)
+        load = offered_load(part.workload, part.system)
+        return load if 0 < load < np.inf else 1.0
+
+    def load_knob(self, most: float) -> Knob:
+        """A slider of the offered load, which is at first that of the days chosen."""
+        return Knob("load", self.load, "offered load", low=0.1, high=most, step=LOAD_STEP,
+                    off_when=self._no_load)  # fmt: skip
 
     def _no_load(self, now: Settings) -> str:
         """Why the load cannot be changed; "" if it can."""
-        can = 0 < self._offered_load(now) < np.inf
+        part = self.part(now)
+        can = 0 < offered_load(part.workload, part.system) < np.inf
         return "" if can else "the jobs offer no load, or all are submitted at once"
-
-    def load_knob(self, load: float | None, most: float) -> Knob:
-        """A slider of the offered load, which is that of the days chosen unless it is given."""
-        check.number("load", load, above=0, none=True)
-        ends = 0.1 if load is None else min(0.1, load), most if load is None else max(most, load)
-        return Knob("load", None if self._no_load(self.settings) else load, "offered load",
-                    default=self.load, step=LOAD_STEP, form=".2f",
-                    low=lambda now: min(ends[0], self.load(now)),
-                    high=lambda now: max(ends[1], self.load(now)),
-                    off_when=self._no_load)  # fmt: skip
 
     def loaded(self, now: Settings) -> Workload:
         """The jobs of the days chosen at the load chosen: gaps between submissions are scaled."""
@@ -287,27 +253,9 @@ class Timeline:
             return workload
         return with_offered_load(workload, self.part(now).system.total_nodes, load=load)
 
-    def _measure(self) -> tuple[np.ndarray, np.ndarray]:
-        """Use of the machine per day, and whether more nodes are held than it has."""
-        nodes = self.log.system.total_nodes
-        if self.whole is None or len(self.whole.system.partitions) > 1:
-            return self._work / (nodes * self._step), np.zeros(self.days, dtype=bool)
-        held = occupied_nodes(self.whole)
-        return self._mean(held) / nodes, self._mean((held - nodes).clip(lower=0)) > BEYOND * nodes
-
-    def _mean(self, steps: pd.Series) -> np.ndarray:
-        """Mean of a step function in each step of the slider."""
-        if not len(steps):
-            return np.zeros(self.days)
-        start, end = self.seconds({})
-        means = daily(steps, start, end).to_numpy()
-        size = round(self._step / DAY)
-        padded = np.append(means, np.zeros(self.days * size - means.size))
-        return padded.reshape(self.days, size).mean(axis=1)
-
     def _date(self, day: int) -> str:
-        """The first day of a step in words."""
-        began, seconds = self.log.workload.began, self._begin + day * self._step
+        """A day in words."""
+        began, seconds = self.log.workload.began, self._begin + day * DAY
         if began is None:
             return f"day {seconds / DAY:,.0f}"
         noon = began + pd.Timedelta(round(seconds + DAY / 2), "s")  # in summer and in winter
@@ -327,43 +275,32 @@ class Timeline:
         jobs = count(int(self._submitted[first : last + 1].sum()), "job")
         mean = percent(float(self._use[first : last + 1].mean()), 0)
         what = "use of the machine" if self.whole is not None else "work submitted ÷ machine"
-        legend = [f"{_square(SKY)} {what} per day", f"{_square(BLUE)} busy"]
-        if self._odd.any():
-            legend.append(f"{_square(VERMILION)} more nodes in use than the machine has")
         words = f"<b>{html.escape(self._dates(now))}</b>: {jobs} of {len(self.log.workload):,}, "
-        words += f"{what} {mean}"
+        legend = {SKY: f"{what} per day", BLUE: "busy", VERMILION: "more nodes in use than it has"}
+        shown = " ".join(f'<span style="color:{color}">■</span> {name}'
+                         for color, name in legend.items())  # fmt: skip
         return (
             '<div style="font-size:12px; line-height:16px; display:flex; '
             'justify-content:space-between; margin:0 8px; white-space:nowrap; overflow:hidden">'
-            f"<span>{words}</span><span>{' '.join(legend)}</span></div>{self._curve(now)}"
+            f"<span>{words}{what} {mean}</span><span>{shown}</span></div>{self._curve(now)}"
         )
 
     def _curve(self, now: Settings) -> str:
         """Use per day as an image as wide as the slider."""
-        size = math.ceil(self.days / COLUMNS)
-        columns: dict[str, list[str]] = {SKY: [], BLUE: [], VERMILION: []}
         most = max(1.0, float(self._use[~self._odd].max(initial=0)))
-        for left in range(0, self.days, size):
-            days = slice(left, left + size)
-            high = 30 * min(1.0, float(self._use[days].max()) / most)
-            odd, is_busy = self._odd[days].any(), self._busy[days].any()
-            color = VERMILION if odd else BLUE if is_busy else SKY
-            columns[color].append(f"M{left} 32v{-max(high, 0.5):.1f}h{size}V32z")
+        high = np.maximum(30 * np.minimum(1.0, self._use / most), 0.5)
+        colors = np.where(self._odd, VERMILION, np.where(self._busy, BLUE, SKY))
+        bars = [_bar(day, 1, color, high[day]) for day, color in enumerate(colors)]
         first, last = now["period"]
-        paths = [f'<path fill="{color}" d="{"".join(each)}"/>' for color, each in columns.items()]
-        paths.append(_bar(first, last + 1 - first, ' opacity=".15"'))
-        moment, width = self.moment(now), self.days / 500
+        bars.append(_bar(first, last + 1 - first, BLACK, 32, ' opacity=".15"'))
+        moment, width = self._moment(now), self.days / 500
         if moment is not None:
-            paths.append(_bar((moment - self._begin) / self._step - width / 2, width))
+            bars.append(_bar((moment - self._begin) / DAY - width / 2, width, BLACK, 32))
         return (
             f'<svg viewBox="0 0 {self.days} 32" preserveAspectRatio="none" style="display:block; '
-            f'height:32px; width:calc(100% - 16px); margin:0 8px">{"".join(paths)}</svg>'
+            f'height:32px; width:calc(100% - 16px); margin:0 8px">{"".join(bars)}</svg>'
         )
 
 
-def _bar(left: float, width: float, more: str = "") -> str:
-    return f'<rect x="{left:.3f}" width="{width:.3f}" height="32" fill="{BLACK}"{more}/>'
-
-
-def _square(color: str) -> str:
-    return f'<span style="color:{color}">■</span>'
+def _bar(left: float, width: float, color: str, high: float, more: str = "") -> str:
+    return f'<path d="M{left:.3f} 32v{-high:.1f}h{width:.3f}V32z" fill="{color}"{more}/>'

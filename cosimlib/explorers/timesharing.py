@@ -10,14 +10,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from cosimlib import checks as check
 from cosimlib import synthetic, timesharing
 from cosimlib.display import count, or_unknown, percent
-from cosimlib.explorers.knobs import Knob, Settings, cached, settled
+from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import Log, estimated
-from cosimlib.explorers.panel import Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, says_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.timesharing_moment import plot_sharing
 from cosimlib.schedule import Schedule
@@ -54,15 +53,10 @@ def explore_timesharing(
     jobs: int = 1000,
     nodes: int | None = None,
     memory_per_node: float | None = None,
-    load: float | None = None,
-    overhead: float = 0.0,
-    noise: float = 0.0,
-    spmd: bool = True,
     memory_spread: str | None = None,
-    seed: int = 0,
-    at: float | None = None,
+    **settings: Any,
 ) -> Panel:
-    """Widget: knobs of time-sharing and its jobs, shares on a crowded node, gain over batch.
+    """Explorer of time-sharing: shares on a crowded node, jobs on nodes, gain over batch.
 
     Parameters
     ----------
@@ -81,6 +75,19 @@ def explore_timesharing(
     memory_per_node : float, optional
         GB, of a source; by default its machine's or, where that is unknown, twice what 99 % of its
         jobs need at most.
+    memory_spread : {"longest", "tenth", "UniLu-Gaia"}, optional
+        Which made jobs need how much memory, see `synthetic.edison`; by default the longest.
+    **settings
+        First values of the controls, see below.
+
+    Returns
+    -------
+    Panel
+        Its `controls` are `load`, `overhead`, `noise`, `spmd`, `seed` and `at` (seconds); of jobs
+        of several days also `period`, the first and the last one.
+
+    Other Parameters
+    ----------------
     load : float, optional
         Offered load, by default .89 of made jobs, and of a source its own. At its own load a source
         is simulated as it is, else the times between submissions are scaled.
@@ -90,19 +97,11 @@ def explore_timesharing(
         Probability that a node is slowed in a step of 10 s, in batch too.
     spmd : bool, default True
         Whether a job runs everywhere at the speed of its slowest node.
-    memory_spread : {"longest", "tenth", "UniLu-Gaia"}, optional
-        Which made jobs need how much memory, see `synthetic.edison`; by default the longest.
     seed : int, default 0
         Of made jobs and of the noise; the control is of the noise.
     at : float, optional
         The moment around which shares are shown, seconds from the first submission, by default in
         the most crowded hour.
-
-    Returns
-    -------
-    Panel
-        Its `controls` are `load`, `overhead`, `noise`, `spmd`, `seed` and `moment` (hours); of jobs
-        of several days also `period`, the first and the last one.
 
     Raises
     ------
@@ -118,13 +117,11 @@ def explore_timesharing(
     >>> panel.settings["overhead"]
     0.0
     """
-    check.whole("jobs", jobs, 1)
-    check.number("noise", noise, least=0.0, most=1.0, kind="a probability")
     check.number("memory_per_node", memory_per_node, above=0, kind="GB", none=True)
     if source is None:
         source = synthetic.edison(
-            days, nodes=NODES if nodes is None else nodes, load=LOAD if load is None else load,
-            memory_spread=memory_spread or SPREAD, seed=seed,
+            days, nodes=NODES if nodes is None else nodes, load=settings.get("load") or LOAD,
+            memory_spread=memory_spread or SPREAD, seed=settings.get("seed") or 0,
         )  # fmt: skip
         jobs = len(source)
     else:
@@ -132,22 +129,20 @@ def explore_timesharing(
         for name, value in (("nodes", nodes), ("memory_spread", memory_spread)):
             check.that(name, value, value is None, why)
     runs = _Runs(source, system, jobs, partial(_filled, memory_per_node))
+    noise = settings.get("noise") or 0.0
     knobs = [
-        runs.load_knob(load, 1.2),
-        Knob("overhead", overhead, "overhead", high=0.3, step=0.01, most=0.99, form=".2f"),
-        Knob("noise", noise, "noise (probability)", form=".2g", step=0.001,
+        runs.load_knob(1.2),
+        Knob("overhead", 0.0, "overhead", high=0.3, step=0.01, most=0.99),
+        Knob("noise", 0.0, "noise (probability)", step=0.001,
              high=lambda now: max(runs.most_noise(now), noise)),
-        Knob("spmd", spmd, "jobs", options=(True, False), named=KINDS.__getitem__,
-             check=check.flag),
-        Knob("seed", seed, "seed of the noise", high=50, whole=True,
+        Knob("spmd", True, "jobs", options=(True, False), named=KINDS.__getitem__),
+        Knob("seed", 0, "seed of the noise", high=50, whole=True,
              off_when=lambda now: "" if now["noise"] else "nothing is drawn without noise"),
+        Knob("at", runs.most_crowded, "moment", high=runs.span, step=HOUR / 4,
+             readout=lambda now: runs.instant(runs.clock(now))),
     ]  # fmt: skip
-    span = runs.span(settled([*runs.knobs, *knobs])[1])
-    check.number("at", at, least=0.0, most=span, kind="seconds", none="for the most crowded hour")
-    moment = Knob("moment", None if at is None else at / HOUR, "moment", "h", form=".2f", step=0.25,
-                  default=runs.most_crowded, high=lambda now: runs.span(now) / HOUR,
-                  readout=lambda now: runs.instant(runs.clock(now)))  # fmt: skip
-    return Panel([*knobs, moment], runs.drawn, notes=runs.notes, timeline=runs)
+    check.number("noise", noise, least=0.0, most=1.0, kind="a probability")
+    return Panel(knobs, runs.drawn, settings, timeline=runs)
 
 
 class _Runs(Timeline):
@@ -156,7 +151,7 @@ class _Runs(Timeline):
     def __init__(self, *asked: Any) -> None:
         super().__init__(*asked, moment=self.clock)
         self._batch = cached(self._in_batch, *OF_BATCH)
-        self._shared = cached(self._time_shared, *OF_SHARED, "moment", size=8)
+        self._shared = cached(self._time_shared, *OF_SHARED, "at", size=8)
 
     def _in_batch(self, now: Settings) -> Schedule:
         asked = {name: now[name] for name in NOISE}
@@ -169,8 +164,8 @@ class _Runs(Timeline):
         recorded stops the simulation, so that no other is.
         """
         sample = None
-        if "moment" in now:
-            sample = _around(now["moment"] * HOUR)
+        if "at" in now:
+            sample = _around(now["at"])
             if not now["noise"]:
                 whole = self._shared({name: now.get(name) for name in OF_SHARED})
                 changes = [whole.start_time, whole.end_time, sample[[0, -1]]]
@@ -192,22 +187,23 @@ class _Runs(Timeline):
 
     def clock(self, now: Settings) -> float:
         """The moment chosen, on the clock of the log."""
-        return self.part(now).start + now["moment"] * HOUR
+        return self.part(now).start + now["at"]
 
     def most_crowded(self, now: Settings) -> float:
         """The middle of the hour with the most jobs on a node while jobs are submitted."""
         crowd = self._shared({name: now.get(name) for name in OF_SHARED}).series["cpu_load"]
         span = self.span(now)
         crowd = crowd[crowd.index < span]
-        return min(float(crowd.idxmax()) + HOUR / 2, span) / HOUR if len(crowd) else 0.0
+        return min(float(crowd.idxmax()) + HOUR / 2, span) if len(crowd) else 0.0
 
-    def drawn(self, now: Settings) -> tuple[go.Figure, list[str]]:
-        """Figure and text for the controls' values."""
+    def drawn(self, now: Settings) -> Drawn:
+        """Figure, text and notes for the controls' values."""
         shared, batch = self._shared(now), self._batch(now)
         runs = [timesharing.summarize_run(each, warm_up=0.0) for each in (shared, batch)]
         slow = [f"{run.mean_slowdown:,.2f}" for run in runs]
         title = f"{shared.policy}: mean slowdown {slow[0]}; {batch.policy}: {slow[1]}"
-        return plot_sharing(shared, batch, at=now["moment"] * HOUR, title=title), _facts(*runs)
+        picture = plot_sharing(shared, batch, at=now["at"], title=title)
+        return picture, _facts(*runs), self.part(now).notes
 
 
 def _filled(memory_per_node: float | None, log: Log) -> Log:

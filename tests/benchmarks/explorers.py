@@ -48,7 +48,7 @@ EXPLORERS: dict[Callable[[], Any], dict[str, tuple]] = {
         "policy": ("kill", "share", "wait"), "rate": (8.0, 2.0), "day": (2, 3), "seed": (1, 2),
     },
     explorers.explore_timesharing: {
-        "load": (0.8, 0.95), "overhead": (0.05, 0.1), "moment": (30.0, 40.0),
+        "load": (0.8, 0.95), "overhead": (0.05, 0.1), "at": (108_000.0, 144_000.0),
         "spmd": (False, True), "seed": (1, 2), "noise": (0.01, 0.02),
     },
 }  # fmt: skip

@@ -83,12 +83,8 @@ def test_bandwidths_that_change_nothing_are_told():
     """A step is the shortest time that a checkpoint takes."""
     panel = explore_advise(SAVED, model=MODEL, within=300)
     assert panel.figure.layout.title.text.startswith("queue of example: ")
-    told = re.search(r"rounded up to 1 min: from bandwidths × ([\d.]+) on", panel.notes.value)
+    told = re.search(r"rounded up to 1 min: .* from bandwidths × ([\d.]+) on", panel.notes.value)
     before = panel.figure.data[0].customdata
     for factor, same in ((10.0, True), (10**0.5 * float(told[1]), True), (0.1, False)):
         panel.controls["bandwidth"].value = factor
         assert np.array_equal(panel.figure.data[0].customdata, before, equal_nan=True) == same
-    coarse = explore_advise(SAVED, model=MODEL, within=1200, step=600)
-    assert "10 min: at all bandwidths offered each is written" in coarse.notes.value
-    fine = explore_advise(SAVED, model=MODEL, within=2, step=1)
-    assert fine.notes.value.startswith("Checkpoints are rounded up to 1 s.")

@@ -10,13 +10,11 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from comm.base_comm import BaseComm, CommManager
 from ipywidgets import HTML
 from nbformat.sign import NotebookNotary
 
 from cosimlib import app as served
 from cosimlib.explorers import app
-from cosimlib.explorers.panel import Panel
 from tests.zoo import ZOO
 
 
@@ -24,35 +22,6 @@ def gave(name: str, content: bytes) -> tuple:
     """What a file picker holds once a file is chosen."""
     return ({"name": name, "type": "", "size": len(content), "content": memoryview(content),
              "last_modified": datetime(2026, 1, 1)},)  # fmt: skip
-
-
-def test_a_page_shows_itself_first_and_its_panel_when_that_is_drawn(monkeypatch):
-    started = []
-
-    class Later:
-        def __init__(self, target, args, daemon):
-            self.start = lambda: started.append((target, args))
-
-    monkeypatch.setattr(app, "Thread", Later)
-    heading, _, place = app.page("coscheduling", later=True).children
-    assert "Coscheduling" in heading.value and place.children[0].value == app.PREPARING
-    ((target, args),) = started
-    target(*args)
-    assert isinstance(place.children[0], Panel)
-
-
-def test_a_panel_waits_until_a_browser_has_the_page(monkeypatch):
-    """A panel of which a browser gets a part while it connects is not shown at all."""
-    asked = []
-    manager = CommManager()
-    manager.register_target(app.ASKING, lambda comm, message: asked.append(message))
-    monkeypatch.setattr("comm.get_comm_manager", lambda: manager)
-    arrived = app._arrival()
-    comm = BaseComm(target_name=app.ASKING, primary=False)
-    manager.targets[app.ASKING](comm, {"open": 1})
-    assert asked == [{"open": 1}] and not arrived.is_set()
-    comm.handle_close({})
-    assert arrived.is_set()
 
 
 def test_a_log_takes_the_place_of_the_panel_and_what_is_none_is_told():

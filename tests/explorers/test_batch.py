@@ -1,23 +1,26 @@
 """The explorer of batch policies without a browser: the figure shows what the simulators say."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib import metrics, synthetic
+from cosimlib import metrics, policies, synthetic
 from cosimlib.audit import audit
 from cosimlib.batch import (
-    ORDERS,
     simulate_conservative,
     simulate_easy,
     simulate_fcfs,
     simulate_first_fit,
 )
+from cosimlib.comparison import compare
 from cosimlib.explorers import batch as explorer
 from cosimlib.explorers import explore_batch
-from cosimlib.explorers.batch import ESTIMATES, OFFERED
+from cosimlib.explorers.batch import ESTIMATES, OFFERED, REPLICATES
 from cosimlib.figures.gantt import plot_batch
 from cosimlib.policies import SIMULATORS
+from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -108,7 +111,7 @@ def test_it_opens_with_what_is_asked_for():
     ("name", "values", "others"),
     [
         ("policy", [*OFFERED][::-1], {"load": 1.2, "estimates": "Tsafrir"}),
-        ("order", [*ORDERS][::-1], {"load": 1.2}),
+        ("order", ["largest", "wfp"], {"load": 1.2, "policy": "FCFS"}),
         ("load", [0.3, 1.5], {}),
         ("seed", [5, 1], {"estimates": "Tsafrir", "load": 1.2}),
         ("estimates", ["factor", "Tsafrir", "exact"], {"load": 1.2}),
@@ -141,12 +144,6 @@ def test_a_workload_is_explored_as_it_is_until_a_knob_says_otherwise():
     assert_shows(panel, simulate_conservative(exact, system))
 
 
-def test_jobs_in_a_row_are_taken_where_a_log_is_busy():
-    panel = explore_batch(SOURCE, System.of(32), jobs=25)
-    assert_shows(panel, simulate_easy(metrics.busy_stretch(SOURCE, 25), System.of(32)))
-    assert "25 of 80 jobs, submitted from day " in panel.notes.value
-
-
 def test_jobs_without_estimates_get_exact_ones_and_none_are_given():
     unknown = Workload(SOURCE.jobs.drop(columns="requested_time"), "no estimates", System.of(32))
     panel = explore_batch(unknown)
@@ -166,15 +163,6 @@ def test_a_load_that_cannot_change_is_switched_off():
     panel.controls["policy"].value = "FCFS"
     start = [block for bar in panel.figure.data[:2] for block in bar.base]
     assert len(start) >= 70 and min(start) == 0
-
-
-def test_the_factor_is_switched_on_where_it_counts():
-    panel = explore_batch(jobs=20)
-    assert panel.controls["factor"].disabled
-    panel.controls["estimates"].value = "factor"
-    assert not panel.controls["factor"].disabled
-    panel.controls["estimates"].value = "Tsafrir"
-    assert panel.controls["factor"].disabled
 
 
 def test_a_change_simulates_and_draws_once_and_keeps_the_workload_where_it_can(monkeypatch):
@@ -199,21 +187,46 @@ def test_a_change_simulates_and_draws_once_and_keeps_the_workload_where_it_can(m
     assert calls == {"lublin": 1, "EASY": 3, "plot_batch": 4}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"policy": "LIFO"}, "policy='LIFO'; expected one of 'FCFS', 'first fit', 'EASY'"),
-        ({"estimates": "good"}, "estimates='good'; expected one of 'given', 'exact'"),
-        ({"load": 0.0}, r"load=0.0; expected a number above 0"),
-        ({"factor": 0.5}, r"factor=0.5; expected a number from 1"),
-        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
-    ],
-)
-def test_nonsense_is_a_clear_error(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        explore_batch(SOURCE, System.of(32), **wrong)
-
-
 def test_several_partitions_cannot_be_scheduled():
     with pytest.raises(InvalidWorkloadError, match="has 2 partitions, A, B"):
         explore_batch(SOURCE, System.of(A=32, B=32))
+
+
+def words(table) -> str:
+    return re.sub(r"<[^>]*>|&#x27;", " ", table.value).replace("&amp;", "&")
+
+
+def test_the_table_is_that_of_compare_on_the_jobs_shown_until_a_control_moves():
+    panel = explore_batch(jobs=300, load=0.8, policy="EASY", order="wfp", seed=2)
+    button, table = panel.children[-2:]
+    assert table.value == ""
+    button.click()
+    jobs = synthetic.with_scaled_estimates(synthetic.lublin(300, nodes=64, load=0.8, seed=2), 1.0)
+    asked = {"EASY (wfp)": ("EASY", {"order": "wfp"}), **{name: name for name in OFFERED}}
+    expected = compare(jobs, asked, replicates=REPLICATES, seed=2)
+    shown = words(table)
+    for text in (*expected.brief().to_numpy().ravel(), *expected.sentences(against="EASY (wfp)")):
+        assert text in shown
+    assert expected.note in shown and "nan" not in shown
+    assert not button.disabled
+    panel.choose(load=0.6)
+    assert table.value == ""
+
+
+def test_logs_that_cannot_be_compared_and_policies_that_break_rules_are_told_in_words():
+    few = synthetic.with_scaled_estimates(synthetic.lublin(6, nodes=32, seed=1), 1.0)
+    button, table = explore_batch(few).children[-2:]
+    button.click()
+    assert "needs at least" in table.value and not button.disabled
+
+    def never(workload, system):
+        return Schedule.from_starts(workload, system, np.full(len(workload), np.nan), "never")
+
+    policies.register("never", never)
+    try:
+        button, table = explore_batch(jobs=200, policy="never").children[-2:]
+        button.click()
+    finally:
+        policies.unregister("never")
+    assert "never" in table.value and "Traceback" not in table.value
+    assert not button.disabled

@@ -28,7 +28,6 @@ from cosimlib.metrics import busy_stretch
 from cosimlib.placement import node_stretches
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
-from tests.explorers.redraws import redraws
 
 MINUTE = 60.0
 LETTERS = ("HH", "HY", "YH", "YY", "base")
@@ -105,16 +104,12 @@ def assert_shows(panel, schedule):
     *sentences, outcome = panel.text.value.split("<br>")
     plain = [re.sub("</?b>", "", sentence) for sentence in sentences]
     assert plain == describe(schedule, at, names)
-    hours = lost_node_hours(schedule)
-    lost = hours.map("{:,.2f}".format).replace("inf", "no end")
-    listed = f"held idle: {', '.join(f'{machine} {each}' for machine, each in lost.items())}"
-    assert outcome.endswith(listed if hours.any() else "no node is held idle")
-    overhead = sync_up_overhead(schedule).dropna()
-    if len(overhead) and overhead.any():
-        assert f"sync-up overhead {overhead.mean() / MINUTE:,.1f} min" in outcome
-    assert ("no job waits for its mate" in outcome) == (len(overhead) > 0 and not overhead.any())
-    stuck = len(schedule.stuck)
-    assert (f"{count(stuck, 'job')} never start" if stuck else "all jobs start") in outcome
+    hours = lost_node_hours(schedule).map("{:,.2f}".format).replace("inf", "no end")
+    assert outcome.endswith(", ".join(f"{machine} {each}" for machine, each in hours.items()))
+    overhead = sync_up_overhead(schedule).mean() / MINUTE
+    told = f"{overhead:,.1f}" if overhead == overhead else "unknown"
+    assert f"mean sync-up overhead {told} min" in outcome
+    assert f"In the end: {count(len(schedule.stuck), 'job')} never start · " in outcome
 
 
 def test_it_opens_with_the_settings_given():
@@ -137,11 +132,10 @@ def test_a_deadlock_step_by_step_and_its_release():
     assert "none of them will ever start" in panel.text.value
     panel.controls["release_interval"].value = 1200.0
     freed = audit(simulated(deadlock_example(), MACHINES, panel.settings))
-    assert event_times(freed)[panel.settings["event"] - 1] == 16 * MINUTE
-    assert "held nodes are given back at minute 20" in panel.text.value
-    panel.controls["event"].value += 1
+    for at, words in ((16, "held nodes are given back at minute 20"), (20, "a1 gives its nodes")):
+        panel.choose(event=int(np.searchsorted(event_times(freed), at * MINUTE)) + 1)
+        assert words in panel.text.value
     assert_shows(panel, freed)
-    assert "held nodes are released, a1 gives its nodes back" in panel.text.value
     assert "<b>That breaks the circle</b>." in panel.text.value
 
 
@@ -163,19 +157,6 @@ def test_every_knob_shows_what_the_simulator_says(name, values):
         assert_shows(panel, simulated(example(panel.settings), MACHINES, panel.settings))
         seen.add(panel.figure.layout.title.text + panel.text.value)
     assert len(seen) > 1
-
-
-def test_other_knobs_stay_at_the_time_of_the_event():
-    panel = explore_coscheduling(event=12)
-    settings = panel.settings
-    for name, value in [("release_interval", 1200.0), ("schemes", "YY"), ("share", 1.0)]:
-        events = event_times(simulated(example(settings), MACHINES, settings))
-        before = events[settings["event"] - 1]
-        panel.controls[name].value = value
-        settings = panel.settings
-        events = event_times(simulated(example(settings), MACHINES, settings))
-        assert events[settings["event"] - 1] == events[events <= before].max()
-        assert_shows(panel, simulated(example(settings), MACHINES, settings))
 
 
 def test_a_player_moves_the_event_and_the_other_way_round():
@@ -201,13 +182,6 @@ def test_two_workloads_are_coupled_by_proportion():
         assert_shows(panel, simulated(together, system, panel.settings, order="submit"))
 
 
-def test_jobs_of_each_machine_are_taken_where_it_is_busy():
-    few = from_zero(TWINS, jobs=6)
-    together = couple(few, mates_by_proportion(few, share=0.33))
-    panel = explore_coscheduling(TWINS, jobs=6, share=0.33)
-    assert_shows(panel, simulated(together, System.of(big=64, small=32), panel.settings))
-
-
 def test_a_coupled_workload_keeps_its_mates():
     panel = explore_coscheduling(deadlock_example(3), MACHINES, schemes="YH")
     assert panel.controls["share"].disabled
@@ -215,24 +189,14 @@ def test_a_coupled_workload_keeps_its_mates():
     assert_shows(panel, simulated(deadlock_example(3), MACHINES, panel.settings))
 
 
-def test_a_change_that_moves_the_event_draws_one_figure():
-    panel = explore_coscheduling(event=12)
-    assert redraws(panel, "schemes", ["YY"]) == [1]
-    assert panel.settings["event"] != 12
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"schemes": "HX"}, "schemes='HX'; expected one of 'HH', 'HY'"),
-        ({"schemes": "HHH"}, "schemes='HHH'"),
-        ({"share": 1.5}, r"share=1.5; expected a part of the jobs from 0 to 1"),
-        ({"share": np.nan}, "share=nan"),
-        ({"release_interval": -5.0}, r"release_interval=-5.0; expected seconds from 0"),
-        ({"release_after": -1.0}, r"release_after=-1.0"),
+        ({"share": 1.5}, "share=1.5; expected a number from 0 to 1"),
+        ({"release_interval": -5.0}, "release_interval=-5.0; expected a number from 0"),
         ({"order": "random"}, "order='random'; expected one of 'wfp', 'submit'"),
-        ({"event": 0}, "event=0; expected a whole number from 1"),
-        ({"jobs": 0}, "jobs=0; expected a whole number from 1"),
+        ({"event": 99}, "event=99; expected a whole number from 1 to 17"),
     ],
 )
 def test_settings_out_of_range_are_refused(wrong, message):

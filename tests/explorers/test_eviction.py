@@ -14,7 +14,6 @@ from cosimlib.comparison import drain_or_evict
 from cosimlib.display import count
 from cosimlib.eviction import (
     EvictionProblem,
-    InfeasibleEvictionError,
     TimedPlan,
     solve_as_printed,
     solve_blocked,
@@ -72,7 +71,7 @@ def assert_shows(panel, problem):
     assert panel.figure.layout.title.text == f"{title}{plan.loss[row]:,.1f} node-hours lost"
     assert panel.text.value.startswith(
         f"loss {plan.loss[row]:,.2f} node-hours · checkpoints {plan.checkpoint_time[row]:,g} s · "
-        f"{plan.nodes_freed[row]:,} nodes freed · "
+        f"{plan.nodes_freed[row]:,} nodes freed"
     )
     surface, point, *bars, _ = panel.figure.data
     assert (point.x, point.y) == ((deadline / 60,), (problem.nodes_needed,))
@@ -139,11 +138,10 @@ def test_the_jobs_are_those_of_the_solver_chosen(name):
         assert f"minutes: {plan.loss[row]:,.1f} node" in panel.figure.layout.title.text
         facts = panel.text.value.split(" · ")
         assert facts[0] == f"loss {plan.loss[row]:,.2f} node-hours"
-        if timed.free_time[row]:
-            assert facts[3].startswith(f"standing still {timed.blocked[row]:,.2f} node-hours until")
-            assert facts[3].endswith(f"the burst starts after {timed.free_time[row]:,g} s")
-        else:
-            assert facts[3] == "the burst starts at once"
+        assert facts[3] == (
+            f"standing still {timed.blocked[row]:,.2f} node-hours until the burst starts after "
+            f"{timed.free_time[row]:,g} s"
+        )
         actions = plan.actions(deadline)
         for bar in panel.figure.data[2:-1]:
             named = next(a for a in MEANING if MEANING[a] == bar.name)
@@ -152,20 +150,7 @@ def test_the_jobs_are_those_of_the_solver_chosen(name):
     assert np.array_equal(before, panel.figure.data[0].z)
 
 
-def test_other_objectives_show_other_jobs():
-    """Two solvers of one objective agree; where standing still counts, the plan blocks less."""
-    panel = explore_eviction(MADE, at=AT, nodes_needed=450, solver="blocked")
-    panel.controls["deadline"].value = 840.0
-    blocked = panel.text.value
-    panel.controls["solver"].value = "dynamic"
-    paper = panel.text.value
-    panel.controls["solver"].value = "literal"
-    assert panel.text.value.split(" · ")[:4] == paper.split(" · ")[:4]
-    stands = [float(text.split("still ")[1].split()[0]) for text in (blocked, paper)]
-    assert stands[0] < stands[1]
-
-
-def test_a_solver_that_needs_too_much_memory_says_so_and_shows_the_papers_plan(monkeypatch):
+def test_a_solver_that_needs_too_much_memory_says_so(monkeypatch):
     def refuse(problem):
         if problem.horizon:
             raise MemoryError("8 jobs take <much>")
@@ -173,10 +158,10 @@ def test_a_solver_that_needs_too_much_memory_says_so_and_shows_the_papers_plan(m
 
     monkeypatch.setitem(eviction.SOLVERS, "overlapping", refuse)
     panel = explore_eviction(MADE, at=AT, nodes_needed=450)
-    before = panel.text.value
     panel.controls["solver"].value = "overlapping"
-    assert panel.text.value.startswith(before)
-    assert panel.text.value.endswith("not least loss, waits overlap: 8 jobs take &lt;much&gt;")
+    assert panel.text.value == "least loss, waits overlap: 8 jobs take &lt;much&gt;"
+    panel.controls["solver"].value = "dynamic"
+    assert panel.text.value.startswith("loss ")
 
 
 def test_waits_that_are_not_known_cannot_overlap():
@@ -284,7 +269,7 @@ def test_a_problem_is_explored_as_it_is():
     assert panel.controls["bandwidth"].disabled and panel.controls["interval"].disabled
     assert "brought its own checkpoint times" in panel.notes.value
     panel.controls["interval"].value = 5.0
-    assert panel.text.value.split(" · ")[:-1] == before.split(" · ")[:-1]
+    assert panel.text.value == before
     assert panel.figure.data[0].y.tolist() == surface_table_of(PROBLEM).index.tolist()
 
 
@@ -311,17 +296,16 @@ def test_bad_input_is_named():
     for more in ({"system": THETA}, {"at": 5.0}):
         with pytest.raises(ValueError, match="has its moment and checkpoint times; leave at, "):
             explore_eviction(PROBLEM, **more)
-    with pytest.raises(ValueError, match=r"made: at=1e\+06 is outside of the schedule, which"):
+    with pytest.raises(ValueError, match=r"at=1000000\.0; expected a number from 0 to 30,440"):
         explore_eviction(MADE, at=1e6)
-    with pytest.raises(ValueError, match=r"made: at=nan; expected a moment in seconds, or"):
-        explore_eviction(MADE, at=float("nan"))
-    with pytest.raises(InfeasibleEvictionError, match="nodes_needed=10, but the 3 running jobs"):
+    with pytest.raises(ValueError, match="nodes_needed=10; expected a whole number from 0 to 9"):
         explore_eviction(PROBLEM, nodes_needed=10)
-    with pytest.raises(ValueError, match=r"1 deadlines leave nothing .* one step \(60 s\)"):
+    with pytest.raises(ValueError, match=r"1 deadline leaves nothing .* one step \(60 s\)"):
         explore_eviction(MADE, at=AT, horizon=30.0)
-    for many in ({"step": 1e-3}, {"horizon": 1e7}):
-        with pytest.raises(ValueError, match=r"deadlines of a slider; expected 2,000 .* longer st"):
-            explore_eviction(MADE, at=AT, **many)
+    with pytest.raises(ValueError, match=r"deadlines of a slider; expected 2,000 .* longer st"):
+        explore_eviction(MADE, at=AT, step=1e-3)
+    with pytest.raises(ValueError, match="no job that could be evicted"):
+        explore_eviction(EvictionProblem.empty())
 
 
 @pytest.mark.parametrize("rows", [(), ((5, 0, 3),)])
@@ -337,7 +321,7 @@ def test_a_panel_takes_away_what_the_next_picture_has_not():
         if n > 2:
             picture.add_hline(1.0)
             picture.data[0].text = "many"
-        return picture, f"{n} points"
+        return picture, f"{n} points", ()
 
     panel = Panel([Knob("n", 3, "points", high=9, whole=True)], draw)
     assert len(panel.figure.layout.shapes) == 1

@@ -26,7 +26,7 @@ console.log(shown.join(" "));
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 def test_a_figure_whose_plotly_did_not_load_tries_again_when_it_is_shown_next(tmp_path):
-    for name, text in {"figure.mjs": SCRIPT, "page.mjs": PAGE}.items():
+    for name, text in {"figure.mjs": SCRIPT.read_text(encoding="utf-8"), "page.mjs": PAGE}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     command = ["node", "page.mjs", "./figure.mjs"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

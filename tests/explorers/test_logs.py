@@ -114,7 +114,6 @@ def test_moments_are_dates_where_a_log_tells_when_it_began():
     schedule = simulate_easy(dated, System.of(32))
     assert "on 2024-02-2" in repr(explore_elastic(schedule))
     assert explore_elastic(schedule).picture.layout.xaxis.type == "date"
-    assert "The moment is 2024-02-2" in explore_eviction(schedule).notes.value
     for explore in (explore_batch, explore_filling, explore_timesharing):
         axes = explore(dated, System.of(32), jobs=40).picture.layout
         titles = [axes[axis].title.text or "" for axis in axes if axis.startswith("xaxis")]
@@ -163,14 +162,6 @@ def test_sliders_of_moments_show_dates_that_fit_and_leave_seconds_out():
     assert (day.readout, day.description) == (False, "day shown 02-28 22:00")
     moment = explore_elastic(simulate_easy(dated, System.of(32))).controls["at"]
     assert re.fullmatch(r"moment 02-\d\d \d\d:\d\d", moment.description) and not moment.readout
-
-
-def test_machines_of_a_log_are_shown_at_work():
-    workload = log("two-sizes")
-    panel = explore_coscheduling({"a": workload, "b": workload})
-    event = panel.controls["event"]
-    assert 1 < event.value < event.max
-    assert explore_coscheduling().settings["event"] == 1
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def assert_shows(panel, **machine):
 
 def assert_shares(panel, bands, shared, settings, machine):
     """Between its steps every area is as high as the share sampled there; no node has more jobs."""
-    at = settings["moment"] * HOUR
+    at = settings["at"]
     there = np.flatnonzero((shared.start_time <= at) & (at < shared.end_time))
     title = panel.figure.layout.annotations[0].text
     node = int(re.match(r"Shares on node (\d+), the most crowded<br>at hour", title)[1])
@@ -158,7 +158,7 @@ def test_it_opens_with_what_is_asked_for():
     asked = {"load": 0.8, "overhead": 0.05, "noise": 0.01, "spmd": False, "seed": 3}
     panel = explore_timesharing(days=2, nodes=20, at=100_000.0, memory_spread="tenth", **asked)
     days = {"period": panel.settings["period"]}
-    assert panel.settings == {**asked, **days, "moment": pytest.approx(100_000 / HOUR)}
+    assert panel.settings == {**asked, **days, "at": 100_000.0}
     assert_shows(panel, load=0.8, memory_spread="tenth", seed=3)
     assert repr(panel).startswith("time-sharing (overhead 5.0 %, not SPMD, noise): mean slowdown")
 
@@ -171,7 +171,7 @@ def test_it_opens_with_what_is_asked_for():
         ("noise", [0.02, 0.05]),
         ("spmd", [False, True]),
         ("seed", [1, 7]),
-        ("moment", [0.0, 40.0]),
+        ("at", [0.0, 144_000.0]),
     ],
 )
 def test_every_knob_shows_what_the_simulators_say(name, values):
@@ -189,10 +189,10 @@ def test_every_knob_shows_what_the_simulators_say(name, values):
 def test_without_a_moment_it_opens_in_the_most_crowded_hour():
     panel = explore_timesharing(**SMALL)
     shared, _ = simulated(panel.settings)
-    hour = int(panel.settings["moment"])
-    assert panel.settings["moment"] == hour + 0.5
+    hour = int(panel.settings["at"] / HOUR)
+    assert panel.settings["at"] == (hour + 0.5) * HOUR
     crowd = shared.series["cpu_load"]
-    assert crowd.loc[hour * HOUR] == crowd.loc[: panel.controls["moment"].max * HOUR].max()
+    assert crowd.loc[hour * HOUR] == crowd.loc[: panel.controls["at"].max].max()
 
 
 def test_a_draw_simulates_what_can_differ_once(monkeypatch):
@@ -212,8 +212,8 @@ def test_a_draw_simulates_what_can_differ_once(monkeypatch):
         monkeypatch.setattr(timesharing, name, counted(getattr(timesharing, name)))
     panel = explore_timesharing(**SMALL)
     for name, value, expected in (
-        ("moment", 20.0, both[:1]), ("overhead", 0.1, twice), ("noise", 0.01, both),
-        ("noise", 0.0, []), ("moment", 21.0, both[:1]), ("seed", 1, [*twice, both[1]]),
+        ("at", 72_000.0, both[:1]), ("overhead", 0.1, twice), ("noise", 0.01, both),
+        ("noise", 0.0, []), ("at", 75_600.0, both[:1]), ("seed", 1, [*twice, both[1]]),
         ("spmd", False, [*twice, both[1]]), ("load", 0.5, [*twice, both[1]]),
     ):  # fmt: skip
         ran.clear()
@@ -230,7 +230,7 @@ def test_jobs_that_wait_for_memory_are_told():
     for job in np.flatnonzero(shared.jobs["wait_time"] > 600):
         moment = (shared.start_time[job] + shared.end_time[job]) / 2
         if moment <= 3 * DAY:
-            panel.controls["moment"].value = moment / HOUR
+            panel.controls["at"].value = moment
             names = [band.name for band in panel.figure.data[:BANDS]]
             told += [name for name in names if name.startswith(f"job {job}, ")]
             if told:
@@ -247,16 +247,16 @@ def test_a_log_is_simulated_on_its_machine_or_another():
     assert panel.controls["seed"].disabled
     assert "A node's memory is supposed to be 8 GB, twice what 99 %" in panel.notes.value
     workload = with_node_memory(busy_stretch(log, 50))
-    at = panel.settings["moment"] * HOUR
+    at = panel.settings["at"]
     shared = simulate_timesharing(workload, workload.machine, overhead=0.1, sample=_around(at))
     batch = simulate_batch(workload, workload.machine)
     drawn = plot_sharing(shared, batch, at=at, title="")
     for live, wanted in zip(panel.figure.data, drawn.data, strict=True):
         names = ("z", "text") if live.type == "heatmap" else ("x", "y", "name")
         assert all(np.array_equal(live[name], wanted[name]) for name in names)
-    longest = panel.controls["moment"].max
+    longest = panel.controls["at"].max
     panel.controls["load"].value = panel.settings["load"] / 2
-    assert panel.controls["moment"].max == pytest.approx(2 * longest, rel=0.2)
+    assert panel.controls["at"].max == pytest.approx(2 * longest, rel=0.2)
     panel.controls["noise"].value = panel.controls["noise"].max
     assert not panel.controls["seed"].disabled
     panel.controls["seed"].value = 3
@@ -290,20 +290,13 @@ def test_the_picture_of_a_week_on_64_nodes_stays_light():
         ({"days": 0}, "synthetic Edison: days=0; expected a number above 0"),
         ({"nodes": 8}, "synthetic Edison: nodes=8; expected a whole number from 16"),
         ({"memory_per_node": -1}, "memory_per_node=-1; expected GB above 0"),
-        ({"load": 0}, "synthetic Edison: load=0; expected a number above 0"),
         ({"overhead": 1}, "overhead=1; expected a number from 0 to 0.99"),
         ({"noise": 1.1}, r"noise=1\.1; expected a probability from 0 to 1"),
         ({"spmd": "no"}, "spmd='no'"),
-        (
-            {"memory_spread": "x"},
-            "memory_spread='x'; expected one of",
-        ),
-        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
-        ({"at": -1}, "at=-1; expected seconds from 0 to [\\d,]+, or None for the most cro"),
-        ({"at": math.nan}, "at=nan"),
+        ({"at": -1}, r"at=-1; expected a number from 0 to [\d,]+"),
     ],
     ids=str,
 )
-def test_nonsense_is_a_clear_error(wrong, message):
+def test_settings_out_of_range_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         explore_timesharing(**{**SMALL, **wrong})
