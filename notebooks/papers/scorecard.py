@@ -66,7 +66,10 @@ def _read(record: Path) -> pd.DataFrame:
 
 
 def store(figures: Path, path: Path) -> None:
-    """Put the verdicts of runs at paper scale in the place of those that are stored of them."""
+    """Put the verdicts of runs at paper scale in the place of those that are stored of them.
+
+    What is stored of claims that a run did not measure stays.
+    """
     git = ["git", "-C", str(checkout()), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     records = figures.glob(f"[!.]*/{RECORD}")
@@ -74,7 +77,12 @@ def store(figures: Path, path: Path) -> None:
     found = pd.concat([pd.DataFrame(columns=JUDGED), *map(_read, runs)])
     found = found.assign(date=date.today().isoformat(), commit=commit)
     kept = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    kept = kept[~kept["system"].isin(found["system"])]
+    measured, keys = found["ours"] != "", ["system", "claim"]
+    left = pd.MultiIndex.from_frame(found.loc[~measured, keys])
+    kept = kept[
+        ~kept["system"].isin(found["system"]) | pd.MultiIndex.from_frame(kept[keys]).isin(left)
+    ]
+    found = found[measured]
     table = pd.concat([kept, found]).sort_values("system", kind="stable")
     write_whole(path, table[STORED].to_csv(index=False, lineterminator="\n").encode())
     print(f"{path.name}: {count(len(found), 'claim')} of {count(len(runs), 'run')} at paper scale")

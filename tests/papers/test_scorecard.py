@@ -91,18 +91,22 @@ def test_others_claims_and_stored_verdicts_are_counted_apart():
 
 
 def test_runs_at_paper_scale_take_the_place_of_those_stored(figures):
-    write(figures, "1-a", judged("1-a", one="holds"), scale="paper")
+    table = judged("1-a", one="holds", left="unknown")
+    table.loc[1, "ours"] = ""  # not measured in this run
+    write(figures, "1-a", table, scale="paper")
     write(figures, "2-b", judged("2-b", one="fails"))
     path = figures / "paper-scale.csv"
     old = [("1-a", "gone", "1", "fails", "a log", "2026-01-01", "abc"),
+           ("1-a", "left", "1", "holds", "a log", "2026-01-01", "abc"),
            ("2-b", "one", "2", "holds", "a log", "2026-01-01", "abc")]  # fmt: skip
     pd.DataFrame(old, columns=STORED).to_csv(path, index=False)
     scorecard.store(figures, path)
     stored = pd.read_csv(path, dtype=str)
     assert stored[["system", "claim", "verdict"]].to_numpy().tolist() == [
-        ["1-a", "one", "holds"], ["2-b", "one", "holds"]
+        ["1-a", "left", "holds"], ["1-a", "one", "holds"], ["2-b", "one", "holds"]
     ]  # fmt: skip
-    assert stored["date"].tolist()[1] == "2026-01-01" and stored["commit"].notna().all()
+    assert (stored["date"] == "2026-01-01").tolist() == [True, False, True]
+    assert stored["commit"].notna().all()
 
 
 def test_what_github_takes_for_markup_is_escaped(figures):
