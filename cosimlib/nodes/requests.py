@@ -24,7 +24,7 @@ from cosimlib.nodes.placement import (
     Cluster,
 )
 from cosimlib.system import MOST_CORES, MOST_GPUS, MOST_MEMORY, System
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import InvalidWorkloadError, Workload, check_workload
 
 TYPICAL_SHARE = 0.95
 """Part of the requests that the typical ones make up at least, as Weng et al. have it."""
@@ -109,6 +109,7 @@ def typical_requests(workload: Workload, part: float = TYPICAL_SHARE) -> pd.Data
     pd.DataFrame
         `cores` and `share` in thousandths, `gpus`, `models`, `weight` (they add up to 1).
     """
+    check_workload(workload)
     check.number("part", part, above=0, most=1)
     distinct, number = requests_of(workload)
     keys = ["cores", "share", "gpus", "models"]

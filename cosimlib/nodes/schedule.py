@@ -151,27 +151,31 @@ def check_places(schedule: NodeSchedule) -> None:
         Naming the job, and its node.
     """
     check_columns(schedule)
-    jobs, node, job = schedule.workload.jobs, schedule.node, schedule._job_of_place
-    table = schedule.system.nodes
-    if node.shape != (jobs["nodes"].sum(),) or schedule.gpu_set.shape != node.shape:
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: {node.size} nodes and {schedule.gpu_set.size} sets of GPUs; "
-            f"expected {jobs['nodes'].sum()}: one for each node of each job"
-        )
+    wanted, job = schedule.workload.jobs["nodes"].sum(), schedule._job_of_place
+    for name in ("node", "gpu_set"):
+        values = getattr(schedule, name)
+        if values.shape != (wanted,) or values.dtype.kind not in "iu":
+            raise InfeasibleScheduleError(
+                f"{schedule.policy}: {name} has {values.size} values of {values.dtype}; expected "
+                f"{wanted} whole numbers: one for each node of each job"
+            )
+    node, total = schedule.node, schedule.system.total_nodes
     distinct, number = requests_of(schedule.workload)
     asked = distinct.iloc[number[job]].reset_index(drop=True)
-    exists = (node >= 0) & (node < len(table))
-    model = table["model"].to_numpy()[np.where(exists, node, 0)]
-    gpus = table["gpus"].to_numpy()[np.where(exists, node, 0)]
-    wanted = asked["models"].str.split("|")
-    allowed = [not names[0] or one in names for names, one in zip(wanted, model, strict=True)]
+    exists = (node >= 0) & (node < total)
+    own = schedule.system.nodes.iloc[np.where(exists, node, 0)].reset_index(drop=True)
+    enough = asked["cores"] <= np.rint(own["cores"] * WHOLE)
+    enough &= asked["memory"] <= np.rint(own["memory"].fillna(np.inf) * GIGABYTE)
+    models = zip(asked["models"].str.split("|"), own["model"], strict=True)
+    allowed = [not names[0] or one in names for names, one in models]
     chosen = np.array([int(bits).bit_count() for bits in schedule.gpu_set])
     rules = (
         (exists, "is on a node that does not exist"),
         (~pd.DataFrame({"job": job, "node": node}).duplicated(), "is twice on a node"),
         (chosen == asked["gpus"], "has not as many GPUs as it asks for"),
-        (schedule.gpu_set >> gpus == 0, "is on a GPU that does not exist"),
+        (schedule.gpu_set >> own["gpus"] == 0, "is on a GPU that does not exist"),
         (allowed, "is on GPUs of a model that it does not allow"),
+        (enough, "asks for more cores or memory than its node has"),
     )
     for fine, wrong in rules:
         broken = ~np.asarray(fine, dtype=bool)

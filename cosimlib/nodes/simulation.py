@@ -204,7 +204,7 @@ def simulate_nodes(
     typical = typical_requests(workload) if placement == "fgd" else typical_requests(workload)[:0]
     cluster = cluster_of(system, distinct, typical, placement)
     _check_fitting(workload, system, cluster, distinct, number)
-    first, places = _places(workload, seed)
+    first, places = _places(jobs.nodes, seed)
     requested_time = np.where(np.isnan(jobs.requested_time), np.inf, jobs.requested_time)
     columns = jobs._asdict() | {"requested_time": requested_time, "first": first}
     none_yet = ("head", "last", "seen", "reserved_for")
@@ -260,6 +260,11 @@ def place_jobs(
     -------
     Placed
 
+    Raises
+    ------
+    InvalidWorkloadError
+        If a job asks for more nodes than there are, or the system has several partitions.
+
     Examples
     --------
     >>> import pandas as pd
@@ -275,11 +280,11 @@ def place_jobs(
     """
     check_run(workload, system)
     check.seed(seed)
+    wanted = workload.arrays(system, requested_time=False).nodes
     distinct, number = requests_of(workload)
     common = typical_requests(workload if typical is None else typical)
     cluster = cluster_of(system, distinct, common, placement)
-    first, places = _places(workload, seed)
-    wanted = workload.jobs["nodes"].to_numpy()
+    first, places = _places(wanted, seed)
     arrivals = records(len(workload), ARRIVAL, request=number, nodes=wanted, first=first)
     _arrive(cluster, arrivals, places)
     gpus = {name: arrivals[name] / WHOLE for name in ("arrived", "allocated", "idle", "fragmented")}
@@ -288,9 +293,10 @@ def place_jobs(
     return Placed(workload, system, placement, table, node, gpu_set)
 
 
-def _places(workload: Workload, seed: int) -> tuple[np.ndarray, np.recarray]:
+def _places(nodes: np.ndarray, seed: int) -> tuple[np.ndarray, np.recarray]:
     """The first place of each job, and the places of all jobs with their random numbers."""
-    ends = np.cumsum(workload.jobs["nodes"].to_numpy())
+    check.room("nodes of all jobs together", float(nodes.sum()), "take fewer jobs")
+    ends = np.cumsum(nodes)
     draws = np.random.default_rng(seed).random((ends[-1], 2))
     places = records(len(draws), PLACE, draw=draws[:, 0], gpu_draw=draws[:, 1])
     return np.append(0, ends[:-1]), places

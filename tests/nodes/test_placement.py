@@ -93,6 +93,7 @@ def test_a_set_of_bits_has_numbers():
         ({"gpu_share": [0.5, 1.5]}, r"job 1 has gpu_share=1.5; expected a part from 0.001 to 1"),
         ({"cores": [-1, 2]}, r"job 0 has cores=-1; expected 0 or more, or NaN"),
         ({"memory": [1, -2]}, r"job 1 has memory=-2; expected GB, 0 or more, or NaN"),
+        ({"nodes": [1, 10**12]}, r"job 1 asks for 1,?000,?000,?000,?000 nodes; .* has 2"),
     ],
 )
 def test_requests_nobody_can_have_are_named(columns, message):
@@ -152,6 +153,14 @@ def read_pods(path):
 
 def gigabytes(mebibytes):
     return mebibytes * 2**20 / 1e9
+
+
+def test_arguments_of_other_kinds_are_named():
+    jobs = cs.Workload(pd.DataFrame({"submit_time": [0], "run_time": 1, "nodes": 1}), "W")
+    with pytest.raises(TypeError, match="Workload"):
+        cs.place_jobs(jobs, cs.System.of(2), typical=5)
+    with pytest.raises(InvalidWorkloadError, match="2 partitions"):
+        cs.place_jobs(jobs, cs.System.of(a=1, b=1))
 
 
 def test_models_are_named_with_blanks_and_bars():

@@ -158,6 +158,7 @@ def test_runs_are_cut_at_the_request():
     ("changes", "message"),
     [
         ({"node": [0, 0, 0, 1]}, "job 0 is twice on a node: node 0, GPUs "),
+        ({"node": [0, 1, 0, np.nan]}, "node has 4 values of float64; expected 4 whole numbers"),
         ({"node": [0, 1, 0, 2]}, "job 2 is on a node that does not exist: node 2, GPUs "),
         ({"gpu_set": [0, 0, 0, 1]}, "job 1 has not as many GPUs as it asks for: node 0, GPUs "),
         ({"gpu_set": [0, 0, 4, 1]}, r"job 1 is on a GPU that does not exist: node 0, GPUs \(2,\)"),
@@ -178,6 +179,14 @@ def test_the_audit_names_what_is_wrong(changes, message):
     broken = replace(schedule, start_time=start_time, end_time=start_time + 10, **arrays)
     with pytest.raises(InfeasibleScheduleError, match=message):
         cs.audit(broken)
+
+
+def test_a_job_of_no_length_also_needs_its_node():
+    jobs = jobs_of(run_time=[0], cores=[9], requested_time=1)
+    system = cs.System.of_types([cs.NodeType(1, cores=9), cs.NodeType(1, cores=8)])
+    schedule = cs.audit(cs.simulate_nodes(jobs, system))
+    with pytest.raises(InfeasibleScheduleError, match="more cores or memory than its node has"):
+        cs.audit(replace(schedule, node=np.array([1])))
 
 
 def test_resources_are_used_in_part():
