@@ -208,19 +208,19 @@ def _prefix(where: str) -> str:
 
 def _equal(value: object, option: object) -> bool:
     """Whether a value is an option, which neither True is of 1 nor an array of anything."""
-    kin = is_number(value) if is_number(option) else isinstance(value, type(option))
-    return kin and bool(value == option)
+    same_kind = is_number(value) if is_number(option) else isinstance(value, type(option))
+    return same_kind and bool(value == option)
 
 
 def _range(least: float, most: float, above: float = -math.inf, below: float = math.inf) -> str:
     """Bounds in words: "from 0 to below 1", "above 0 and up to 1"."""
-    words = []
+    parts = []
     if least > -math.inf:
-        words.append(f"from {least:,.15g}")
+        parts.append(f"from {least:,.15g}")
     if above > -math.inf:
-        words.append(f"above {above:,.15g}")
+        parts.append(f"above {above:,.15g}")
     if min(most, below) < math.inf:
-        joint = "to" if least > -math.inf else "and" if words else ""
+        joint = "to" if least > -math.inf else "and" if parts else ""
         end = "below" if below < most else "" if joint == "to" else "up to"
-        words += [joint, end, f"{min(most, below):,.15g}"]
-    return " ".join(filter(None, words))
+        parts += [joint, end, f"{min(most, below):,.15g}"]
+    return " ".join(filter(None, parts))

@@ -19,7 +19,7 @@ settings.load_profile("cosimlib")
 
 
 def pytest_collection_modifyitems(items):
-    """Draw an eighth of the examples and six, all of them in a thorough run.
+    """Draw a twelfth of the examples and five, all of them in a thorough run.
 
     Without the JIT, what needs it is left out.
     """
@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items):
     for test in {item.obj for item in items if hasattr(item, "obj")}:
         drawn = getattr(test, "_hypothesis_internal_use_settings", None)
         if drawn is not None:
-            few = min(drawn.max_examples, 6 + drawn.max_examples // 8)
+            few = min(drawn.max_examples, 5 + drawn.max_examples // 12)
             test._hypothesis_internal_use_settings = settings(drawn, max_examples=few)
 
 

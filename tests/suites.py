@@ -5,16 +5,22 @@ notebook's outputs must equal those stored, a lax one must only run without an e
 `nbval-ignore-output` is lax in a strict notebook, one tagged `nbval-check-output` the reverse.
 """
 
+import fcntl
+import functools
 import json
 import os
 import sys
+import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from numba.core.dispatcher import Dispatcher
 from xdist.scheduler import LoadScopeScheduling
 
 from cosimlib.extras import import_jsonschema
+from cosimlib.kernels.jit import cache_folder
 from cosimlib.traces import find_trace
 
 # nbval, which comes later, would take a second and a half in each process.
@@ -37,11 +43,16 @@ SLOW = frozenset(
     ROOT / "tests" / name
     for name in (
         "advise/test_command.py", "kernels/test_jit.py", "papers/test_run.py",
-        "sweep/test_workers.py", "test_front_door.py", "test_make.py", "test_pages.py",
-        "test_suites.py", "test_check_policy.py",
+        "sweep/test_workers.py", "test_docs.py", "test_front_door.py", "test_make.py",
+        "test_suites.py",
     )
 )  # fmt: skip
 """Files of few tests that take long, for most of them start other processes."""
+
+COMPILING = frozenset(
+    ROOT / "tests" / name for name in ("test_check_policy.py", "test_examples.py", "test_ranges.py")
+)
+"""Files that need most kernels."""
 
 AT_NIGHT = frozenset(
     ROOT / "notebooks" / f"{name}.ipynb"
@@ -55,6 +66,9 @@ AT_NIGHT = frozenset(
 Otherwise `tests/papers/test_small_notebooks.py`, `tests/papers/test_bursts.py` and
 `tests/explorers/test_notebooks.py` run their cells.
 """
+
+PATIENCE = 60.0
+"""Seconds for which a process waits, at most, while another compiles the kernel that it needs."""
 
 SUITES = {
     "strict": ("notebooks/[!i]*.ipynb",),
@@ -85,6 +99,26 @@ def pytest_collect_file(file_path, parent):
     return collectors
 
 
+def pytest_configure():
+    """Let one of several processes compile a kernel; the others wait, and load it."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    compile_now = Dispatcher.compile
+
+    @functools.wraps(compile_now)
+    def compile_once(self, sig):
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
+        with (cache_folder() / name).open("w") as lock:
+            for _ in range(int(PATIENCE / 0.05)):
+                with suppress(BlockingIOError):
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(0.05)
+            return compile_now(self, sig)
+
+    Dispatcher.compile = compile_once
+
+
 class ByFile(LoadScopeScheduling):
     """Gives the tests of a file to one process, and to one those that drive a browser."""
 
@@ -101,7 +135,10 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Begin with what takes longest, so that no process is left alone with it at the end."""
+    """Begin with what compiles most kernels; then what takes long, in kernels and browsers.
+
+    So notebooks find kernels compiled, and no process is left alone with a long file at the end.
+    """
     files = Counter(item.path for item in items)
     at_night = pytest.mark.skip(reason="long notebooks in kernels: COSIMLIB_THOROUGH=1")
     for item in items:
@@ -110,6 +147,7 @@ def pytest_collection_modifyitems(items):
 
     def place(item):
         first = (
+            item.path in COMPILING,
             item.path.parent.name == "browser",
             item.path in AT_NIGHT,
             item.path.suffix == ".ipynb",

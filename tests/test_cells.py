@@ -1,4 +1,4 @@
-"""The runner of notebooks' cells, and what it takes for strange."""
+"""The runner of notebooks' cells, what it takes for strange, and the notebook on odd logs."""
 
 import nbformat
 import numpy as np
@@ -8,6 +8,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import cosimlib as cs
 from tests.cells import Shown, run_cells, strange
+from tests.suites import ROOT
+from tests.zoo import ZOO
 
 
 @pytest.fixture
@@ -67,3 +69,12 @@ def test_figure_without_points_is_strange_unless_it_says_why():
 
 def test_infinite_point_is_strange():
     assert strange(Shown(figures={"f": cs.figures.theme.figure().add_bar(x=["a"], y=[np.inf])}))
+
+
+@pytest.mark.parametrize("name", ["three-jobs", "no-requested-times", "submissions-are-starts"])
+@pytest.mark.filterwarnings("error")
+def test_the_sections_are_shown_for_an_odd_log(name):
+    log = str(ZOO / f"{name}.swf.gz")
+    shown = run_cells(ROOT / "notebooks/0-your-log.ipynb", trace=log, budget=1.0)
+    assert not strange(shown)
+    assert len(shown.texts) == 9, "eight sections, and what was printed"

@@ -1,4 +1,4 @@
-"""Pages put together for the documentation: links, live figures, systems, names."""
+"""Pages: links, live figures, names, lengths, and what their Python prints."""
 
 import inspect
 import json
@@ -11,7 +11,8 @@ from docs.build import notebook_of, relink, staged_places
 from docs.figures import PLOTLY, copy_notebook
 from docs.reference import reference_pages
 from docs.systems import SYSTEMS, section, system_pages
-from tests.suites import ROOT
+from tests import pages
+from tests.suites import ROOT, THOROUGH
 
 PLACES = staged_places()
 
@@ -103,3 +104,69 @@ def test_figures_are_live_and_names_in_them_end_no_script(tmp_path):
         assert "alert(1)" in page and attack not in page
         assert page.count("</script>") == page.count("<script")
         assert '"width"' not in page and "height: 300px" in page
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NAMED = ("README.md", "CONTRIBUTING.md", *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*.md")))
+
+
+def test_it_is_short():
+    assert len(README.split()) <= 600
+    first = README.split("```python\n")[1].split("```")[0]
+    assert len([line for line in first.splitlines() if line]) <= 10
+    assert re.findall("^## (.+)", README, flags=re.MULTILINE) == [
+        "Install", "Two commands", "Ten lines of Python", "Your own log", "Links",
+    ]  # fmt: skip
+
+
+def anchor(heading: str) -> str:
+    """The name by which GitHub and the built pages link to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/**/*.md")), ids=lambda path: path.stem)
+def test_a_page_has_up_to_900_words_or_its_contents(path):
+    """Contents are a link to each heading of the second level, below the title."""
+    text = path.read_text(encoding="utf-8")
+    headings = re.findall(
+        "^## (.+)", re.sub("^```.*?^```", "", text, flags=re.DOTALL | re.M), flags=re.M
+    )
+    contents = re.search(r"^Contents: (.+?)\n\n", text, flags=re.DOTALL | re.MULTILINE)
+    assert contents or len(text.split()) <= 900
+    listed = re.findall(r"\]\(#([^)]+)\)", contents[1] if contents else "")
+    assert not contents or listed == [anchor(heading) for heading in headings]
+
+
+@pytest.mark.parametrize("page", NAMED)
+def test_every_make_target_exists(page):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"(?:`|^)make ([a-z]+)\b(?!/)", text, flags=re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), f"no target {target}"
+
+
+@pytest.mark.parametrize("page", NAMED)
+def test_every_link_inside_the_project_leads_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        if not link.startswith("http"):
+            assert ((ROOT / page).parent / link).exists(), f"{link} is not there"
+
+
+@pytest.mark.parametrize("page", NAMED)
+def test_every_file_that_a_page_names_is_there(page):
+    """Paths between backticks that begin with a folder of the project."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:cosimlib|tests|docs|data|notebooks)/[\w./-]+)`", text)
+    generated = ("data/cache", "data/traces")
+    missing = [name for name in named if not (ROOT / name).exists()]
+    assert [name for name in missing if not name.startswith(generated)] == []
+
+
+QUICK = [path for path in pages.PAGES if path != pages.OWN_POLICY]
+
+
+@pytest.mark.parametrize("path", pages.PAGES if THOROUGH else QUICK, ids=lambda path: path.name)
+def test_a_page_shows_what_its_python_prints(path):
+    shown = path.read_text(encoding="utf-8")
+    assert pages.executed(path) == shown, "run: python -m tests.pages"

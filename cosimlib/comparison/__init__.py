@@ -21,8 +21,7 @@ do so in 83 to 95 % and in 55 to 73 %.
 """
 
 from cosimlib.comparison.draining import drain_or_evict, mean_costs
-from cosimlib.comparison.intervals import Comparison
-from cosimlib.comparison.measures import MEASURES
+from cosimlib.comparison.intervals import MEASURES, Comparison
 from cosimlib.comparison.run import compare, compare_where_possible
 
 __all__ = [

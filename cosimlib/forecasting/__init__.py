@@ -5,7 +5,6 @@
 - `predict`: run times, from requests, the user's last two jobs, or similar jobs
 - `history`: run times of jobs that have ended, as predictions for others
 - `futures`: what may follow an instant, simulated under a policy
-- `cases`: waiting jobs at instants of a log, what is forecast, and what happened
 """
 
 from cosimlib.forecasting.backtest import Backtest, backtest

@@ -226,7 +226,7 @@ def _arrivals(
     parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(futures)]
     for day in np.arange(at, at + horizon, DAY):
         opening, closing = max(day, np.nextafter(at, np.inf)), min(day + DAY, at + horizon)
-        back = _moves(day - submit_time[0], closing - at, futures, rng)
+        back = _offsets(day - submit_time[0], closing - at, futures, rng)
         first, last = (np.searchsorted(submit_time, time - back) for time in (opening, closing))
         for future in range(futures if back.size else 0):
             rows = np.arange(first[future], last[future])
@@ -238,7 +238,7 @@ def _arrivals(
     ]
 
 
-def _moves(past: float, ahead: float, futures: int, rng: np.random.Generator) -> np.ndarray:
+def _offsets(past: float, ahead: float, futures: int, rng: np.random.Generator) -> np.ndarray:
     """By how many seconds the jobs of an earlier day move in each future; none if it has none.
 
     `past` are the seconds from the log's beginning, `ahead` those from the instant to the day's

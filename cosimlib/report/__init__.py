@@ -8,24 +8,24 @@ Sections, one call each: `log_section`, `waits_section`, `starts_section`, `poli
 room compute what they show:
 
 - `log`: the account and the machine as tables, intervals over logs whose weeks are drawn anew
-- `waits`: weeks; waits by size, user, queue, …; waits while enough nodes were idle
-- `starts`: how well starts can be forecast
+- `waits`: weeks; waits by size, user, queue, …; waits while enough nodes were idle; how well
+  starts can be forecast
 - `policies`: batch policies on the log's jobs, beside the recorded waits
-- `bursts`: nodes for a burst, and what they cost; `idle`: fillers, and nodes to lend
+- `nodes`: nodes for a burst, and what they cost; fillers, and nodes to lend
 - `page`: charts and tables of the page; `command`: the report, and ``cosim-report``
 """
 
-from cosimlib.report.bursts import bursts_section as bursts_section
 from cosimlib.report.command import Report as Report
 from cosimlib.report.command import report as report
-from cosimlib.report.idle import fillers_section as fillers_section
-from cosimlib.report.idle import lending_section as lending_section
 from cosimlib.report.log import Log as Log
 from cosimlib.report.log import example_log as example_log
 from cosimlib.report.log import open_log as open_log
+from cosimlib.report.nodes import bursts_section as bursts_section
+from cosimlib.report.nodes import fillers_section as fillers_section
+from cosimlib.report.nodes import lending_section as lending_section
 from cosimlib.report.page import Section as Section
 from cosimlib.report.policies import policies_section as policies_section
 from cosimlib.report.policies import timesharing_section as timesharing_section
-from cosimlib.report.starts import starts_section as starts_section
 from cosimlib.report.waits import log_section as log_section
+from cosimlib.report.waits import starts_section as starts_section
 from cosimlib.report.waits import waits_section as waits_section

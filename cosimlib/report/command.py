@@ -13,13 +13,11 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.display import count
 from cosimlib.files import check_writable, write_whole
-from cosimlib.report.bursts import bursts_section
-from cosimlib.report.idle import fillers_section, lending_section
 from cosimlib.report.log import Log, open_log
+from cosimlib.report.nodes import bursts_section, fillers_section, lending_section
 from cosimlib.report.page import Section, document
 from cosimlib.report.policies import policies_section, timesharing_section
-from cosimlib.report.starts import starts_section
-from cosimlib.report.waits import log_section, waits_section
+from cosimlib.report.waits import log_section, starts_section, waits_section
 from cosimlib.system import System
 from cosimlib.workload import Workload
 

@@ -241,7 +241,7 @@ class Redrawn:
     high: float
     rests: str
 
-    def words(self, spoken: Callable[[float], str]) -> str:
+    def text(self, spoken: Callable[[float], str]) -> str:
         """The interval and what it rests on, in brackets; `spoken` gives a number in words."""
         if not np.isfinite(self.low):
             return f"({self.rests})"

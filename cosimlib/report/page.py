@@ -82,16 +82,16 @@ class Section:
         return f"<Section {self.name}: {count(len(self.findings), 'finding')}>"
 
     def _repr_html_(self) -> str:
-        return "".join([self._words(), *self.pictures, self._how_to_read(), self._tables()])
+        return "".join([self._sentences(), *self.pictures, self._how_to_read(), self._tables()])
 
     def _ipython_display_(self) -> None:
         """Words, pictures and tables as outputs of their own, as GitHub can show them."""
         from IPython.display import HTML, SVG, display
 
         after = HTML(self._how_to_read() + self._tables())
-        display(HTML(self._words()), *map(SVG, self.pictures), after)
+        display(HTML(self._sentences()), *map(SVG, self.pictures), after)
 
-    def _words(self) -> str:
+    def _sentences(self) -> str:
         return "".join(f"<p>{html.escape(finding)}</p>" for finding in self.findings)
 
     def _how_to_read(self) -> str:

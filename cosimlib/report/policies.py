@@ -303,8 +303,8 @@ def _would_decide(ratio: float, low: float, high: float) -> str:
 
 
 def _spoken(policy: str) -> str:
-    words = {"conservative": "conservative backfilling", "EASY (sjbf)": "EASY by shortest request"}
-    return words.get(policy, policy)
+    names = {"conservative": "conservative backfilling", "EASY (sjbf)": "EASY by shortest request"}
+    return names.get(policy, policy)
 
 
 def _queue(schedule: Schedule) -> float:

@@ -1,4 +1,4 @@
-"""Use of a machine, waits of its jobs, and waits that no order of submission explains.
+"""Use of a machine, waits of its jobs, those that no order of submission explains, and forecasts.
 
 A queue in order of submission starts its first jobs as soon as they fit together on the idle nodes.
 A job that waits while it and all jobs that have waited longer would fit is held back by something
@@ -20,6 +20,8 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.display import count, duration, percent
+from cosimlib.forecasting import Backtest, backtest
+from cosimlib.forecasting.backtest import FEW_INSTANTS
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import hourly, utilization_series, waiting_jobs
 from cosimlib.metrics.groups import GROUPS, OTHERS, job_groups, largest_groups
@@ -57,6 +59,16 @@ FEWEST = 20
 
 NECESSARY = 0.01
 """Share of the node-hours waited while nodes were idle, below which waiting was necessary."""
+
+STARTS_TITLE = "When would a job start?"
+INSTANTS, FEWEST_INSTANTS, FUTURES = 90, 12, 20
+"""Past instants at which starts are forecast, at most and at least, and futures per forecast."""
+
+QUEUE = 200.0
+"""Mean number of waiting jobs from which on fewer instants are taken."""
+
+SCORES = {"coverage_50": "50 % intervals hold (%)", "coverage_80": "80 % intervals hold (%)",
+         "pinball": "loss (h)"}  # fmt: skip
 
 ENDED, SUBMITTED, STARTED = 0, 1, 2
 """Kinds of events, in the order in which those of an instant happen."""
@@ -201,7 +213,7 @@ def log_section(log: Log) -> Section:
     findings = [
         f"{count(len(log.workload), 'job')} hold {percent(schedule.utilization(first, last))} of "
         f"{count(log.machine.total_nodes, log.unit)} over {duration(last - first)}"
-        f"{log.simulated} {interval.words(percent)}."
+        f"{log.simulated} {interval.text(percent)}."
     ]
     if log.used < 0.995:
         findings.append(f"This report is on {percent(log.used)} of the log's {log.unit}-hours.")
@@ -304,7 +316,7 @@ def _who_waits(log: Log, longest: pd.DataFrame) -> str:
         return "No job waits."
     interval = redrawn(jobs["submit_time"] - first, wait, np.ones(len(jobs)), seed=log.seed)
     half = duration(wait.median())
-    sentence = f"Jobs wait {duration(wait.mean())} on average {interval.words(duration)}, "
+    sentence = f"Jobs wait {duration(wait.mean())} on average {interval.text(duration)}, "
     sentence += f"half of them {half} or less."
     if not len(longest):
         return sentence
@@ -332,7 +344,7 @@ def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
     if idle == 0:
         return f"No job waited {rule}: first come, first served explains all waits.", [], {}
     share = redrawn(causes.index.to_numpy() - first, causes.sum(axis=1), waited, seed=log.seed)
-    sentence = f"{percent(idle / total)} of the waiting {share.words(percent)} passed {rule}"
+    sentence = f"{percent(idle / total)} of the waiting {share.text(percent)} passed {rule}"
     if idle < NECESSARY * total:
         return f"{sentence}: first come, first served explains nearly all waits.", [], {}
     by_cause = causes.sum().sort_values(ascending=False, kind="stable")
@@ -423,3 +435,53 @@ def _held_back(
             seconds[cause][first] += length
             waited[cause][period] += sizes[first] * length
     return np.array(seconds), np.array(waited)[:, :periods]
+
+
+def starts_section(log: Log) -> Section:
+    """How often forecasts of starts would have held in the past, against simple ones."""
+    lacking = next((log.lacks[name] for name in ("starts", "waits", "requests")
+                    if name in log.lacks), "")  # fmt: skip
+    waits = np.nan_to_num(log.schedule.jobs["wait_time"].to_numpy(dtype=float))
+    if lacking or not (waits > 0).any():
+        why = "submissions, starts and requested times" if lacking else "jobs that wait"
+        sentence = f"How well starts can be forecast is open: a log with {why} would show it."
+        return Section("starts", STARTS_TITLE, (sentence,))
+    first, last = log.schedule.span
+    queue = waits.sum() / max(last - first, 1.0)
+    most = min(2 * log.budget, INSTANTS * QUEUE / max(queue, QUEUE))
+    number = int(np.clip(most, FEWEST_INSTANTS, INSTANTS))
+    try:
+        tested = backtest(log.schedule, instants=number, futures=FUTURES, seed=log.seed)
+    except ValueError as error:
+        sentence = f"How well starts can be forecast is open: {error}."
+        return Section("starts", STARTS_TITLE, (sentence,))
+    if tested.instants <= FEW_INSTANTS:
+        sentence = f"How well starts can be forecast is open: {tested.sentence}."
+        return Section("starts", STARTS_TITLE, (sentence,))
+    table = tested.scores[list(SCORES)].rename(columns=SCORES)
+    table.iloc[:, :2] *= 100
+    caption = f"Forecasts of {count(len(tested.judged), 'past wait')}"
+    how_to_read = (
+        "The loss (pinball loss, mean over five quantiles) is least for a forecast that is sharp "
+        "and holds. The static plan is EASY with requested times and without further submissions, "
+        "as squeue --start plans. The corrected forecast adds what earlier forecasts missed."
+    )
+    return Section(
+        "starts", STARTS_TITLE, (_starts_finding(tested),), (), {caption: table}, how_to_read
+    )
+
+
+def _starts_finding(tested: Backtest) -> str:
+    """What a backtest found, in one sentence."""
+    scores = tested.scores
+    held = (
+        f"at {tested.instants} past instants, 80 % intervals held "
+        f"{percent(scores['coverage_80'].iloc[0], 0)} of {count(len(tested.judged), 'wait')}"
+    )
+    if not tested.calibrated:
+        return f"Forecasts of when waiting jobs start are not calibrated for this log: {held}."
+    ratio = scores["loss_ratio"]["static plan"]
+    return (
+        f"When waiting jobs start can be forecast: {held}. The loss is {ratio:.2f} of that of a "
+        "plan by requested times alone, as squeue --start makes it."
+    )

@@ -11,9 +11,8 @@ from cosimlib import comparison, policies, synthetic
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.comparison import MEASURES, compare, compare_where_possible
-from cosimlib.comparison.contestants import contestants
-from cosimlib.comparison.intervals import in_unit, interval_level, interval_table, widen
-from cosimlib.comparison.measures import WHOLE
+from cosimlib.comparison.intervals import WHOLE, in_unit, interval_level, interval_table, widen
+from cosimlib.comparison.run import contestants
 from cosimlib.report import open_log
 from cosimlib.schedule import Schedule
 from cosimlib.system import System

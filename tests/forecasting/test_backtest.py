@@ -10,15 +10,18 @@ from hypothesis import strategies as st
 
 import cosimlib as cs
 from cosimlib.forecasting.backtest import (
+    COLUMNS,
     CORRECTED,
     FEWEST,
+    LEVELS,
     Backtest,
     _correct,
     _corrections,
     _kaplan_meier,
     _pinball,
+    _usual,
+    cases_at,
 )
-from cosimlib.forecasting.cases import COLUMNS, LEVELS, _usual, cases_at
 from cosimlib.forecasting.forecast import Forecast, start_table
 from cosimlib.forecasting.futures import Setting
 from cosimlib.forecasting.history import History

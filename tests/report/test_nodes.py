@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from cosimlib.eviction import EvictionProblem, solve_dynamic
-from cosimlib.report.bursts import burst_costs
-from cosimlib.report.idle import fill_idle, filled_window, lendable_nodes
+from cosimlib.report.nodes import burst_costs, fill_idle, filled_window, lendable_nodes
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR, MINUTE

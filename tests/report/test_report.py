@@ -15,8 +15,8 @@ from cosimlib.report import (
     lending_section,
     open_log,
 )
-from cosimlib.report.bursts import SMALL, checkpoint_machines, fine_step
 from cosimlib.report.command import main
+from cosimlib.report.nodes import SMALL, checkpoint_machines, fine_step
 from cosimlib.report.page import axis, cell, hours_axis, line_chart, table_html
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR

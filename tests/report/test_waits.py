@@ -117,8 +117,8 @@ def test_an_interval_of_equal_weeks_has_no_width():
     at = np.arange(10) * WEEK
     equal = redrawn(at, np.full(10, 3.0), np.ones(10))
     assert (equal.low, equal.high) == (3, 3) and "all 10 weeks" in equal.rests
-    assert equal.words(str) == f"(3.0; {equal.rests})"
+    assert equal.text(str) == f"(3.0; {equal.rests})"
     rising = redrawn(at, np.arange(10.0), np.ones(10))
     assert rising.low < 4.5 < rising.high
     short = redrawn([0.0, HOUR], [1, 1], [1, 1])
-    assert np.isnan(short.low) and short.words(str) == "(under 8 days: no interval)"
+    assert np.isnan(short.low) and short.text(str) == "(under 8 days: no interval)"
