@@ -8,8 +8,10 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import cosimlib as cs
 from tests.cells import Shown, run_cells, strange
-from tests.suites import ROOT
+from tests.suites import ROOT, THOROUGH
 from tests.zoo import ZOO
+
+ODD_LOGS = ("three-jobs", "no-requested-times", "submissions-are-starts")
 
 
 @pytest.fixture
@@ -71,7 +73,7 @@ def test_infinite_point_is_strange():
     assert strange(Shown(figures={"f": cs.figures.theme.figure().add_bar(x=["a"], y=[np.inf])}))
 
 
-@pytest.mark.parametrize("name", ["three-jobs", "no-requested-times", "submissions-are-starts"])
+@pytest.mark.parametrize("name", ODD_LOGS if THOROUGH else ODD_LOGS[:1])
 @pytest.mark.filterwarnings("error")
 def test_the_sections_are_shown_for_an_odd_log(name):
     log = str(ZOO / f"{name}.swf.gz")
