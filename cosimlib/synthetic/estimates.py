@@ -136,9 +136,7 @@ def with_scaled_estimates(workload: Workload, factor: float = 1.0) -> Workload:
     return _with_requests(workload, requested_time).noted("mended", reason, len(workload))
 
 
-def with_round_estimates(
-    workload: Workload, accuracy: float, *, seed: int = 0, missing_only: bool = False
-) -> Workload:
+def with_round_estimates(workload: Workload, accuracy: float, *, seed: int = 0) -> Workload:
     """Workload with exact requested times at a given probability, else round ones.
 
     Polyakov and Dubenskaya (GRID 2018) estimate the run time itself with probability p, the run
@@ -154,17 +152,10 @@ def with_round_estimates(
     accuracy : float
         The paper's p, from 0 to 1.
     seed : int, default 0
-    missing_only : bool, default False
-        Keep the requested times that there are; the account says how many there were not.
     """
     check_workload(workload)
     estimate = round_estimates(workload.jobs["run_time"].to_numpy(), accuracy, seed=seed)
-    if not missing_only:
-        return _with_requests(workload, estimate)
-    known = workload.jobs["requested_time"]
-    reason = f"requested time unknown, drawn with accuracy {accuracy:g}"
-    filled = _with_requests(workload, known.where(known.notna(), estimate))
-    return filled.noted("mended", reason, int(known.isna().sum()))
+    return _with_requests(workload, estimate)
 
 
 def round_estimates(run_time: np.ndarray, accuracy: float, *, seed: int = 0) -> np.ndarray:

@@ -32,6 +32,7 @@ from cosimlib import checks as check
 from cosimlib.display import UNKNOWN, percent
 from cosimlib.files import checkout
 from cosimlib.metrics import mean_interval
+from cosimlib.metrics.intervals import Interval
 
 STATED = ["system", "number", "claim", "statement", "paper_value", "source"]
 RULED = ["statistic", "limits", "reason", "data"]
@@ -234,6 +235,12 @@ def interval(rule: Rule, values: Iterable[float]) -> tuple[float, float, float]:
         return mean_interval(values, level=rule.level)
     mean, low, high = np.exp(mean_interval(np.log(list(values)), level=rule.level))
     return float(mean), float(low), float(high)
+
+
+def interval_of_seeds(values: Iterable[float]) -> Interval:
+    """The mean of numbers over seeds with its interval, whose ends are NaN for a single seed."""
+    mean, *ends = mean_interval(values)
+    return Interval(mean, *(end if np.isfinite(end) else np.nan for end in ends))
 
 
 def _undecided(rule: Rule, named: Mapping[str, Sequence[float]]) -> str:

@@ -42,15 +42,6 @@ def test_round_estimates_have_the_probabilities_of_the_model(accuracy):
     np.testing.assert_allclose(shares, expected, atol=0.01)
 
 
-def test_round_estimates_may_keep_what_is_known():
-    times = {"run_time": [61.0] * 3, "requested_time": [70.0, np.nan, np.nan]}
-    workload = Workload(pd.DataFrame({"submit_time": 0, "nodes": 1, **times}))
-    kept = synthetic.with_round_estimates(workload, 1.0, missing_only=True)
-    assert kept.jobs["requested_time"].tolist() == [70.0, 61.0, 61.0]
-    assert kept.account["reason"].tolist() == ["requested time unknown, drawn with accuracy 1"]
-    assert kept.account["records"].tolist() == [2]
-
-
 @pytest.mark.parametrize(
     ("run_time", "next_one", "after"),
     [

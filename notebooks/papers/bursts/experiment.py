@@ -13,11 +13,11 @@ import pandas as pd
 
 import cosimlib as cs
 from cosimlib import checks as check
-from cosimlib.metrics import job_groups, mean_interval
-from cosimlib.metrics.intervals import Interval
+from cosimlib.metrics import job_groups
 from cosimlib.ondemand import OVERHEAD, OnDemandSchedule, compare_ondemand, ledger
 from cosimlib.system import THETA
 from cosimlib.units import DAY
+from papers.claims import interval_of_seeds
 
 SCALES = {"quick": (2_500, 20, 5), "paper": (30_000, 20, 20)}
 """By scale: jobs at most, seeds, and seeds where many streams or machines are compared."""
@@ -293,7 +293,7 @@ def interval_table(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
     """
     rows = []
     for (policy, stream), part in runs.groupby(["policy", "stream"], sort=False):
-        rows.append((policy, stream, measure, *_interval(part[measure].dropna())))
+        rows.append((policy, stream, measure, *interval_of_seeds(part[measure].dropna())))
     return pd.DataFrame(rows, columns=["policy", "stream", "measure", "mean", "low", "high"])
 
 
@@ -312,16 +312,10 @@ def paired_table(runs: pd.DataFrame, measure: str, *, against: str) -> pd.DataFr
     for policy in wide.columns.drop(against):
         difference = (wide[policy] - wide[against]).groupby("stream", sort=False)
         for stream, values in difference:
-            mean, low, high = _interval(values.dropna())
+            mean, low, high = interval_of_seeds(values.dropna())
             distinct = "unknown" if np.isnan(low) else "yes" if low > 0 or high < 0 else "no"
             rows.append((policy, stream, mean, low, high, distinct))
     return pd.DataFrame(rows, columns=["policy", "stream", "difference", "low", "high", "distinct"])
-
-
-def _interval(values: pd.Series) -> Interval:
-    """The mean of some seeds and its interval, which one seed does not have."""
-    found = mean_interval(values)
-    return found if len(values) > 1 else Interval(found.mean, np.nan, np.nan)
 
 
 def best_table(runs: pd.DataFrame) -> pd.DataFrame:

@@ -30,9 +30,8 @@ import pandas as pd
 from cosimlib.coscheduling import BASE, IDEAL, SCHEMES, CoupledSchedule
 from cosimlib.display import count
 from cosimlib.figures import in_words
-from cosimlib.metrics import mean_interval
 from cosimlib.units import MINUTE
-from papers.claims import Samples, measure, of_enough_jobs
+from papers.claims import Samples, interval_of_seeds, measure, of_enough_jobs
 from papers.tang2011.experiment import EUREKA, WITHOUT_THRESHOLD
 
 UNSCHEDULED = (BASE, IDEAL)
@@ -89,13 +88,13 @@ def averages(comparison: pd.DataFrame, by: str) -> pd.DataFrame:
     -------
     pd.DataFrame
         `machine`, `by`, `scheme`, `measure` (one of `SUMMARIZED`), `mean`, `low`, `high` (see
-        `mean_interval`; NaN of one seed), `seeds`.
+        `interval_of_seeds`), `seeds`.
     """
     comparison = comparison[comparison["stuck"] == 0]
     keys = ["machine", by, "scheme", "measure"]
     long = comparison.melt(["machine", by, "scheme", "seed"], list(SUMMARIZED), "measure")
     cells = long.groupby(keys, sort=False)["value"]
-    rows = [(*key, *_interval(values), len(values)) for key, values in cells]
+    rows = [(*key, *interval_of_seeds(values), len(values)) for key, values in cells]
     return pd.DataFrame(rows, columns=[*keys, "mean", "low", "high", "seeds"])
 
 
@@ -412,15 +411,8 @@ def _by_scheme(comparison: pd.DataFrame, by: str, measure: str) -> pd.DataFrame:
 def _intervals(cells: pd.DataFrame, by: str) -> pd.DataFrame:
     """Intervals over seeds of a table by machine, `by` and seed, a column per scheme."""
     rows = [
-        (machine, value, scheme, *_interval(part[scheme].dropna()))
+        (machine, value, scheme, *interval_of_seeds(part[scheme].dropna()))
         for (machine, value), part in cells.groupby(["machine", by], sort=False)
         for scheme in cells
     ]
     return pd.DataFrame(rows, columns=["machine", by, "scheme", "mean", "low", "high"])
-
-
-def _interval(values: pd.Series) -> tuple[float, float, float]:
-    """Mean and interval, whose ends are NaN where they are infinite."""
-    mean, *ends = mean_interval(values)
-    low, high = (end if np.isfinite(end) else np.nan for end in ends)
-    return mean, low, high
