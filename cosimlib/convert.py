@@ -77,17 +77,13 @@ def convert(
     check.choice("the target's ending", ending, traces.WRITERS)
     _check_target(source, path)
     write = traces.WRITERS[ending]
-    options: dict[str, Any] = {"unit": unit, "cores_per_node": cores_per_node}
-    options = {name: value for name, value in options.items() if value is not None}
-    taken = _taken(source, options, write)
-    workload = traces.load(source, verbose=verbose, **taken)
+    options = _taken(source, {"unit": unit, "cores_per_node": cores_per_node}, write)
+    workload = traces.load(source, verbose=verbose, **options)
     written = {"cores_per_node": cores_per_node or 1} if ending == ".swf" else {}
     write(workload, path, **written)
     lost = losses(workload, ending)
     if verbose:
-        account = Account()
-        account.rows = lost
-        print(account.text(path.name, len(workload)))
+        print(Account(lost).text(path.name, len(workload)))
     return pd.concat([workload.account, pd.DataFrame(lost, columns=list(workload.account))],
                      ignore_index=True)  # fmt: skip
 
@@ -109,12 +105,13 @@ def _taken(source: str | Path, options: dict[str, Any], write: Any) -> dict[str,
     path = Path(source)
     reader = traces.READERS[traces.recognize(path) if path.is_file() else "swf"].read
     known = signature(reader).parameters
-    for name, value in options.items():
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
         if name not in known and name not in signature(write).parameters:
             raise ValueError(
                 f"{source}: {name}={value!r}, which {reader.__name__} does not take; leave it out"
             )
-    return {name: value for name, value in options.items() if name in known}
+    return {name: value for name, value in given.items() if name in known}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,7 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def losses(workload: Workload, ending: str) -> list[tuple[str, str, int]]:
     """Account entries ("lost", what, number of jobs) of a writer, chosen by the file's ending."""
-    found = {".swf": _swf, ".json": _batsim, ".csv": _csv, ".parquet": _parquet}[ending](workload)
+    by_ending = {".swf": _swf, ".json": _batsim, ".csv": _csv}
+    found = by_ending[ending](workload) if ending in by_ending else []
     return [("lost", reason, int(jobs)) for reason, jobs in found if jobs]
 
 
@@ -175,10 +173,6 @@ def _batsim(workload: Workload) -> list[tuple[str, int]]:
 def _csv(workload: Workload) -> list[tuple[str, int]]:
     found = [("name, calendar time, account", len(workload))]
     return found + ([("machine", len(workload))] if workload.machine else [])
-
-
-def _parquet(workload: Workload) -> list[tuple[str, int]]:
-    return []
 
 
 def _machine_lost(workload: Workload, what: str) -> list[tuple[str, int]]:

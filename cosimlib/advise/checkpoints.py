@@ -69,6 +69,9 @@ class Application:
         return all(fnmatchcase(job[PATTERNS[key]], text) for key, text in self.patterns.items())
 
 
+NO_APPLICATION = Application("", {})
+
+
 @dataclass(frozen=True)
 class CheckpointModel:
     """Checkpoint model of a site: its applications, and the bandwidths of its machine.
@@ -127,59 +130,51 @@ class CheckpointModel:
             loses), `app_wait`, `app_write`, `sys_write` (seconds; inf if there is none),
             `checkpoint_command`.
         """
-        place = self._matched(jobs)
-        known = [*self.applications, Application("", {})]
-        sized = {id(each): self._sizes(each) for each in known}
-        interval = np.array([each.interval for each in known])[place]
-        levels = [np.array([level in each.checkpoint for each in known])[place] for level in LEVELS]
-        memory, critical, node = np.array([sized[id(each)] for each in known], dtype=float)[place].T
-        granted = jobs["memory"].to_numpy() / np.maximum(held, 1)
+        known = pd.DataFrame([self._known(each) for each in (*self.applications, NO_APPLICATION)])
+        told = known.iloc[self._matched(jobs)].set_axis(jobs.index)
         fallback = np.nan if self.memory_per_node is None else self.memory_per_node
-        memory = np.where(np.isnan(memory), np.where(granted > 0, granted, fallback), memory)
-        critical = np.where(np.isnan(critical), CRITICAL_SHARE * memory, critical)
-        alive = ((jobs["state"] == RUNNING) & jobs["batch"]).to_numpy()
-        run = jobs["run"].to_numpy()
-        app, sys = (level & alive for level in levels)
-        lost = np.where(levels[0] & jobs["batch"].to_numpy(), run % interval, run)
-        return pd.DataFrame(
-            {
-                "application": np.array([each.name for each in known], dtype=object)[place],
-                "evict": np.array([each.evict for each in known])[place],
-                "lost": lost,
-                "app_wait": np.where(app, interval - run % interval, np.inf),
-                "app_write": np.where(app, self._write(held, critical, node), np.inf),
-                "sys_write": np.where(sys, self._write(held, memory, node), np.inf),
-                "checkpoint_command": np.array(
-                    [each.checkpoint_command for each in known], dtype=object
-                )[place],
-            },
-            index=jobs.index,
+        granted = jobs["memory"] / np.maximum(held, 1)
+        memory = told["memory"].fillna(granted.where(granted > 0, fallback))
+        critical = told["critical"].fillna(CRITICAL_SHARE * memory)
+        alive = (jobs["state"] == RUNNING) & jobs["batch"]
+        run, interval, node = jobs["run"], told["interval"], told["node_bandwidth"]
+        app, sys = (told[level] & alive for level in LEVELS)
+        return told[["application", "evict", "checkpoint_command"]].assign(
+            lost=run.where(~(told["app"] & jobs["batch"]), run % interval),
+            app_wait=(interval - run % interval).where(app, np.inf),
+            app_write=self._write(held, critical, node).where(app, np.inf),
+            sys_write=self._write(held, memory, node).where(sys, np.inf),
         )
 
-    def _matched(self, jobs: pd.DataFrame) -> np.ndarray:
+    def _known(self, each: Application) -> dict[str, Any]:
+        """What the model says of one application; NaN where it does not tell."""
+        sizes = {"memory": each.memory, "critical": each.critical}
+        node = self.node_bandwidth if each.node_bandwidth is None else each.node_bandwidth
+        return {
+            "application": each.name,
+            "evict": each.evict,
+            "interval": each.interval,
+            "checkpoint_command": each.checkpoint_command,
+            "node_bandwidth": node,
+            **{level: level in each.checkpoint for level in LEVELS},
+            **{name: np.nan if size is None else size for name, size in sizes.items()},
+        }
+
+    def _matched(self, jobs: pd.DataFrame) -> list[int]:
         """The place of each job's application; one behind the last where none matches."""
         columns = list(PATTERNS.values())
-        found: dict[tuple, int] = {}
-        places = np.empty(len(jobs), dtype=np.int64)
-        for row, values in enumerate(zip(*(jobs[name] for name in columns), strict=True)):
-            if values not in found:
-                job = dict(zip(columns, values, strict=True))
-                matching = (n for n, each in enumerate(self.applications) if each.matches(job))
-                found[values] = next(matching, len(self.applications))
-            places[row] = found[values]
-        return places
+        kinds = list(jobs[columns].itertuples(index=False, name=None))
+        found = {kind: self._match(dict(zip(columns, kind, strict=True))) for kind in set(kinds)}
+        return [found[kind] for kind in kinds]
 
-    def _sizes(self, each: Application) -> tuple[float, float, float]:
-        """Memory, critical data (GB per node) and bandwidth of a node; NaN if not told."""
-        memory = np.nan if each.memory is None else each.memory
-        critical = np.nan if each.critical is None else each.critical
-        node = self.node_bandwidth if each.node_bandwidth is None else each.node_bandwidth
-        return memory, critical, node
+    def _match(self, job: Mapping[str, str]) -> int:
+        """The place of the first application that matches a job's values."""
+        matching = (n for n, each in enumerate(self.applications) if each.matches(job))
+        return next(matching, len(self.applications))
 
-    def _write(self, held: np.ndarray, size: np.ndarray, node: np.ndarray) -> np.ndarray:
+    def _write(self, held: np.ndarray, size: pd.Series, node: pd.Series) -> pd.Series:
         """Seconds of a checkpoint of `size` GB per node; inf where the size is unknown."""
-        seconds = np.maximum(held * size / self.aggregate_bandwidth, size / node)
-        return np.where(np.isnan(seconds), np.inf, seconds)
+        return np.maximum(held * size / self.aggregate_bandwidth, size / node).fillna(np.inf)
 
 
 def read_model(path: str | Path) -> CheckpointModel:

@@ -50,8 +50,8 @@ class TraceError(ValueError):
 class Account:
     """Account: numbers of records dropped, mended and noted while reading a trace, in order."""
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, str, int]] = []
+    def __init__(self, rows: Iterable[tuple[str, str, int]] = ()) -> None:
+        self.rows = list(rows)
 
     def add(self, action: str, reason: str, records: int) -> None:
         """Enter `records` records; 0 records make no entry."""

@@ -38,6 +38,8 @@ class Resources(NamedTuple):
 @lru_cache(maxsize=4096)
 def resources_in(text: str) -> Resources:
     """The resources in a text such as ``cpu=4,mem=4000M,gres/gpu:a100=2``, GPUs of all models."""
+    if not text:
+        return Resources()
     found: dict[str, float] = {}
     for part in text.split(","):
         name, _, amount = part.partition("=")

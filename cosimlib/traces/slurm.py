@@ -22,7 +22,7 @@ should be; where several do, or none, the error names the line.
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 from math import comb
 from pathlib import Path
@@ -379,11 +379,11 @@ def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
     table = {column: _seconds(texts, column.capitalize())
              for column in ("submit", "eligible", "start", "end")}  # fmt: skip
     elapsed = texts.numbers("ElapsedRaw", "a whole number")
-    table["elapsed"] = _filled(elapsed, texts, "Elapsed", _lengths)
+    table["elapsed"] = elapsed.fillna(_lengths(texts, "Elapsed"))
     minutes = as_numbers(texts.labels("TimelimitRaw"))
-    table["limit"] = _filled(minutes * MINUTE, texts, "Timelimit", _lengths)
-    table["nodes"] = _filled(_counts(texts, "NNodes"), texts, "AllocNodes", _counts)
-    table["cores"] = _filled(_counts(texts, "NCPUS"), texts, "AllocCPUS", _counts)
+    table["limit"] = (minutes * MINUTE).fillna(_lengths(texts, "Timelimit"))
+    table["nodes"] = _counts(texts, "NNodes").fillna(_counts(texts, "AllocNodes"))
+    table["cores"] = _counts(texts, "NCPUS").fillna(_counts(texts, "AllocCPUS"))
     granted = texts.labels("AllocTRES")
     tres = pd.DataFrame(
         list(map(resources_in, granted.fillna(""))), granted.index, Resources._fields, "float64"
@@ -401,16 +401,6 @@ def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
     return records.table_of(table | others | labels)
 
 
-def _filled(
-    values: pd.Series, texts: Texts, column: str, convert: Callable[[Texts, str], pd.Series]
-) -> pd.Series:
-    """Values, and where they are unknown those of another column."""
-    missing = values.isna()
-    if column not in texts.table or not missing.any():
-        return values
-    return values.fillna(convert(texts, column))
-
-
 def _seconds(texts: Texts, column: str) -> pd.Series:
     """Times of the epoch or of a local clock; 0 is unknown."""
     seconds = texts.instants(column, "Unknown")
@@ -420,9 +410,8 @@ def _seconds(texts: Texts, column: str) -> pd.Series:
 def _lengths(texts: Texts, column: str) -> pd.Series:
     """Seconds of the lengths in a column; unknown if they are words such as UNLIMITED."""
     values = texts.labels(column)
-    words = values.str.fullmatch(r"[A-Za-z_]+").fillna(False).astype("bool")
-    table = pd.DataFrame({column: values.mask(words)})
-    return Texts(texts.path, table, texts.line).lengths(column)
+    words = values[values.str.fullmatch(r"[A-Za-z_]+").fillna(False)].unique()
+    return Texts(texts.path, texts.table, texts.line, [*texts.unknown, *words]).lengths(column)
 
 
 def _counts(texts: Texts, column: str) -> pd.Series:

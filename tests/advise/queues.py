@@ -62,13 +62,12 @@ class Machine:
     jobs: tuple[Job, ...]
     nodes: tuple[Node, ...] = field(default=())
 
-    def save(self, folder: Path, dialect: str = "24.11", *, indent: int | None = None) -> list[str]:
+    def save(self, folder: Path, dialect: str = "24.11") -> list[str]:
         """Write both documents; their paths. Each tells the moment `NOW` where its dialect can."""
         paths = []
         for name, document in (("squeue", self.squeue(dialect)), ("sinfo", self.sinfo(dialect))):
             path = folder / f"{name}.json"
-            text = json.dumps(document, indent=indent, ensure_ascii=False)
-            path.write_text(text + "\n", encoding="utf-8")
+            path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
             paths.append(str(path))
         return paths if self.nodes else paths[:1]
 
@@ -115,7 +114,6 @@ def job_record(job: Job, dialect: str) -> dict[str, Any]:
         "array_task_id": job.array[1] if job.array else None,
         "het_job_id": job.leader, "het_job_offset": job.offset,
     }  # fmt: skip
-    old_numbers = {"pre_sus_time", "suspend_time"}
     tres = [f"cpu={job.cpus}"] if job.cpus else []
     tres += [f"mem={job.memory}M"] if job.memory else []
     tres += [f"node={len(job.hosts)}"]
@@ -125,7 +123,6 @@ def job_record(job: Job, dialect: str) -> dict[str, Any]:
         written["time_limit"] = number(limit, unlimited=job.left is None)
         if limit is None:
             written["time_limit"]["set"] = False
-    assert old_numbers <= written.keys()
     states = job.state.split("+")
     return {
         "job_id": job.job_id,

@@ -13,7 +13,7 @@ from cosimlib.advise import advise, read_cluster, text_of
 from cosimlib.advise.snapshot import satisfying
 from cosimlib.advise.text import notes_on
 from cosimlib.traces.account import TraceError
-from cosimlib.traces.hosts import expand_hosts, fold_hosts, is_host_list
+from cosimlib.traces.hosts import expand_hosts, fold_hosts, is_host_list, resources_in
 from tests.advise.queues import DIALECTS, NOW, Job, Machine, Node, machine_of
 from tests.suites import ROOT
 
@@ -261,6 +261,12 @@ def test_host_lists_expand_as_another_library_does(names):
     hostlist = pytest.importorskip("hostlist")
     for folded in (fold_hosts(names), hostlist.collect_hostlist(names)):
         assert sorted(expand_hosts(folded)) == sorted(hostlist.expand_hostlist(folded))
+
+
+def test_gpus_of_named_models_are_counted():
+    assert resources_in("cpu=4,mem=2G,gres/gpu:a100=2,gres/gpu:v100=1") == (4, 2**31 / 1e9, 3)
+    assert resources_in("gres/gpu=4,gres/gpu:a100=4").gpus == 4
+    assert resources_in("cpu=4").gpus == 0 and np.isnan(resources_in("").gpus)
 
 
 def test_folding_writes_what_slurm_writes():

@@ -5,10 +5,8 @@ import gzip
 import pandas as pd
 import pytest
 
-from cosimlib.audit import audit
-from cosimlib.nodes import simulate_nodes
 from cosimlib.system import THETA
-from cosimlib.traces import TraceError, read_alcf, read_swf, write_swf
+from cosimlib.traces import TraceError, read_alcf
 from tests.traces.reading import DATA, counts
 
 
@@ -94,14 +92,6 @@ def test_the_error_for_a_bad_log_names_file_row_and_expectation(tmp_path, change
     assert str(tmp_path / "log.csv") in str(error.value)
 
 
-def test_a_log_can_be_written_as_swf(tmp_path):
-    jobs = read_alcf(DATA / "alcf.csv", verbose=False)
-    read = read_swf(write_swf(jobs, tmp_path / "theta.swf"), verbose=False)
-    columns = [column for column in jobs.jobs if column != "queue"]
-    pd.testing.assert_frame_equal(read.jobs[columns], jobs.jobs[columns])
-    assert read.jobs["queue"].tolist() == ["1", "2", "2"]
-
-
 def test_a_job_number_that_nearly_all_rows_have_is_unknown(tmp_path):
     heading, row = (DATA / "alcf.csv").read_text().splitlines()[:2]
     rows = [row.replace("501.theta,501", f"{600 + n}.polaris-pbs-01,{0 if n else 7}")
@@ -121,16 +111,3 @@ def test_the_line_of_an_error_counts_blank_lines_and_quoted_breaks(tmp_path):
 
     with pytest.raises(TraceError, match=r"line 6 has WALLTIME_SECONDS='often'"):
         alcf(tmp_path, change)
-
-
-def test_polaris_has_its_job_numbers_in_the_names():
-    workload = read_alcf(DATA / "polaris.csv", verbose=False)
-    assert workload.jobs["job_id"].tolist() == list(range(1_600_000, 1_600_020))
-    assert workload.machine.name == "Polaris"
-    assert counts(workload)["noted", "COBALT_JOBID 0 as nearly everywhere, unknown"] == 20
-
-
-@pytest.mark.parametrize("file", ["alcf.csv", "polaris.csv"])
-def test_a_log_runs_on_its_own_machine(file):
-    workload = read_alcf(DATA / file, verbose=False)
-    audit(simulate_nodes(workload, workload.machine, policy="fcfs"))

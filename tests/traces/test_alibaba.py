@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from cosimlib.audit import audit
-from cosimlib.nodes import simulate_nodes
 from cosimlib.ondemand import bursts_from_queue, simulate_ondemand
 from cosimlib.synthetic import with_missing_estimates
 from cosimlib.traces import TraceError, load, read_alibaba, read_openb, recognize
@@ -124,11 +123,6 @@ def test_a_damaged_table_of_nodes_is_refused_by_its_line(copy, tmp_path):
         read_alibaba(path, unit="cores", verbose=False)
 
 
-def test_the_unit_is_one_of_two():
-    with pytest.raises(ValueError, match="unit='nodes'; expected one of 'gpus', 'cores'"):
-        read_alibaba(JOBS, unit="nodes")
-
-
 # Pods that share GPUs, 2023
 
 PODS = FOLDER / "openb_pod_list.csv"
@@ -150,11 +144,6 @@ def test_pods_ask_for_parts_of_nodes():
     dropped = ("dropped", "part of each GPU unknown, or none")
     assert counts(workload)[dropped] == 1
     assert counts(workload)["noted", "never scheduled, run time from creation to deletion"] == 1
-
-
-def test_pods_run_on_their_own_nodes():
-    pods = read_openb(DATA / "alibaba" / "openb_pod_list.csv", verbose=False)
-    audit(simulate_nodes(pods, pods.machine, policy="fcfs"))
 
 
 def test_pods_have_the_nodes_of_the_list_beside_them(tmp_path):

@@ -45,11 +45,6 @@ def test_names_of_columns_of_older_versions_are_read(tmp_path):
     assert before.machine.total_nodes == 31
 
 
-def test_a_system_given_is_the_machine():
-    workload = read_batsim(DATA / "batsim-jobs.csv", system=System.of(64), verbose=False)
-    assert workload.machine.total_nodes == 64
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

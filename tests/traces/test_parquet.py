@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib.audit import audit
-from cosimlib.nodes import simulate_nodes
 from cosimlib.traces import TraceError, read_fugaku, read_pm100, texts
 from cosimlib.traces.published import FUGAKU
 from tests.traces.reading import DATA, counts, pm100_table
@@ -92,12 +90,6 @@ def test_the_unit_is_chosen_and_not_guessed(pm100, unit, nodes, machine, dropped
     assert workload.jobs["nodes"][0] == nodes
     assert workload.machine.total_nodes == machine
     assert counts(workload).get(("dropped", f"number of {unit} unknown, or none"), 0) == dropped
-
-
-@pytest.mark.parametrize("read", [read_pm100, read_fugaku])
-def test_logs_run_on_their_own_machine(read, request):
-    workload = read(request.getfixturevalue(read.__name__.removeprefix("read_")), verbose=False)
-    audit(simulate_nodes(workload, workload.machine, policy="fcfs"))
 
 
 # Damage

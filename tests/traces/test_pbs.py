@@ -2,7 +2,6 @@
 
 import pytest
 
-from cosimlib.system import System
 from cosimlib.traces import TraceError, read_pbs
 from tests.traces.reading import DATA, counts
 
@@ -75,10 +74,6 @@ def test_arrival_is_submission_or_eligibility(tmp_path):
     assert later == submitted.jobs.set_index("job_id").loc[2281304, "eligible_time"]
 
 
-def test_a_system_given_is_the_machine():
-    assert read_pbs(LOG, system=System.of(64), verbose=False).machine.total_nodes == 64
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -95,9 +90,3 @@ def test_a_system_given_is_the_machine():
 def test_a_bad_log_is_refused_with_its_line(tmp_path, change, message):
     with pytest.raises(TraceError, match=message):
         pbs(tmp_path, change)
-
-
-@pytest.mark.parametrize("knob", [{"unit": "sockets"}, {"arrival": "start"}])
-def test_unknown_choices_are_refused(knob):
-    with pytest.raises(ValueError, match="expected one of"):
-        read_pbs(LOG, **knob)

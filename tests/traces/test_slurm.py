@@ -8,9 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosimlib.audit import audit
-from cosimlib.nodes import simulate_nodes
-from cosimlib.system import System
 from cosimlib.traces import TraceError
 from cosimlib.traces.hosts import expand_hosts
 from cosimlib.traces.slurm import read_sacct
@@ -100,17 +97,6 @@ def test_older_slurm_json_and_a_delimiter_of_its_own():
     assert old.jobs.set_index("job_id").loc[2, "nodes"] == 4
 
 
-@pytest.mark.parametrize(
-    ("version", "file"),
-    [("24.11", "sacct_X_parsable2_epoch.txt"), ("24.11", "sacct.json"), ("22.05", "sacct.json")],
-)
-def test_a_log_runs_on_its_own_machine(version, file):
-    workload = of(version, file)
-    audit(simulate_nodes(workload, workload.machine, policy="fcfs"))
-    assert workload.machine.nodes["cores"].unique().tolist() == [4]
-    assert workload.machine.nodes["memory"].unique() == pytest.approx([4.194304])
-
-
 def test_missing_columns_are_named():
     with pytest.raises(TraceError, match=r"no column Submit, Start, End; expected what sacct"):
         of("22.05", "sacct_default_P.txt")
@@ -144,10 +130,6 @@ def test_arrival_is_submission_or_eligibility_and_both_are_kept(tmp_path):
     eligible = read(tmp_path, content, arrival="eligible").jobs
     assert eligible["submit_time"].tolist() == [0, 50]
     assert eligible["recorded_start"].tolist() == [60, 60]
-
-
-def test_a_system_given_is_the_machine(tmp_path):
-    assert read(tmp_path, text({}), system=System.of(64)).machine.total_nodes == 64
 
 
 # Records that are no jobs
@@ -230,13 +212,6 @@ def test_a_wrong_value_is_named_with_its_line(tmp_path, change, message):
 def test_what_is_no_output_of_sacct_is_refused(tmp_path, content, message):
     with pytest.raises(TraceError, match=message):
         read(tmp_path, content)
-
-
-@pytest.mark.parametrize("knob", [{"unit": "sockets"}, {"arrival": "start"}])
-def test_unknown_choices_are_refused(tmp_path, knob):
-    name, value = next(iter(knob.items()))
-    with pytest.raises(ValueError, match=f"{name}='{value}'; expected one of"):
-        read(tmp_path, text({}), **knob)
 
 
 def test_values_of_another_kind_in_json_are_unknown(tmp_path):

@@ -92,15 +92,6 @@ def test_milliseconds_survive_a_round_trip_within_rounding(tmp_path):
     np.testing.assert_allclose(read["recorded_start"], jobs["recorded_start"], rtol=1e-15)
 
 
-def test_a_log_survives_a_round_trip(tmp_path):
-    for cores in (1, 4):
-        read = read_swf(DATA / "odd.swf", cores_per_node=cores, verbose=False)
-        path = write_swf(read, tmp_path / "copy.swf", cores_per_node=cores)
-        copy = read_swf(path, cores_per_node=cores, verbose=False)
-        pd.testing.assert_frame_equal(copy.jobs, read.jobs)
-        assert copy.machine.total_nodes == read.machine.total_nodes
-
-
 def test_comments_and_fields_are_written_in_the_format(tmp_path):
     jobs = {"submit_time": [0.0, 1.25], "run_time": [3.0, 2.0], "nodes": [4, 2]}
     jobs |= {"recorded_start": [0.0, np.nan], "queue": ["prod long", "debug"], "memory": [0.5, 1.0]}
