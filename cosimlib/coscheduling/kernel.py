@@ -67,22 +67,14 @@ class State(NamedTuple):
 
 
 @kernel
-def coschedule(
-    jobs: np.recarray,
-    machines: np.recarray,
-    queue: np.recarray,
-    expected: np.recarray,
-    limits: np.recarray,
-    runs: np.recarray,
-    changes: np.recarray,
-) -> list[tuple[int, float, float]]:
+def coschedule(state: State, changes: np.recarray) -> list[tuple[int, float, float]]:
     """Simulate until no event is left; return the intervals of holding as (job, start, end).
 
     Changes are beginnings and ends of outages in order of time. Simulation also ends after
     `most_futile` rounds of releases in which nothing else happened and no job started.
     """
     ends, log = [(0.0, 0) for _ in range(0)], [(0, 0.0, 0.0) for _ in range(0)]
-    state, run = State(jobs, machines, queue, expected, limits, runs[0]), runs[0]
+    jobs, machines, run = state.jobs, state.machines, state.run
     while run.futile < run.most_futile:
         now, begun = _next_instant(state, ends, changes), run.started
         if now == np.inf:

@@ -51,7 +51,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.coscheduling.audit import audit_coupled
-from cosimlib.coscheduling.kernel import CHANGE, JOB, MACHINE, NO_JOB, PLACE, RUN, coschedule
+from cosimlib.coscheduling.kernel import CHANGE, JOB, MACHINE, NO_JOB, PLACE, RUN, State, coschedule
 from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import (
     BASE,
@@ -279,7 +279,7 @@ def _simulate(
     n, most = jobs.size, min(jobs.size, int(machines.free.max()))
     queue = np.recarray((machines.size, n), PLACE)
     expected, limits = (np.recarray((machines.size, rows), STEP) for rows in (most, 1))
-    log = coschedule(jobs, machines, queue, expected, limits, runs, changes)
+    log = coschedule(State(jobs, machines, queue, expected, limits, runs[0]), changes)
     for_ever = np.flatnonzero(~np.isnan(jobs.hold_since))
     log += [(job, jobs.hold_since[job], np.inf) for job in for_ever.tolist()]
     holds = pd.DataFrame(log, columns=["job", "start", "end"])

@@ -218,11 +218,15 @@ def compare_choices(
     followed = follow(schedule, numbers)
     check_preempted(preempted, followed.total_nodes)
     check.seed(seed)
-    draws = np.random.default_rng(seed), np.random.default_rng(seed)
-    same, common = _agreement(followed, at, numbers, preempted, *draws)
     if not at.size:
         return Agreement(float("nan"), float("nan"))
-    return Agreement(same / at.size, common / (at.size * preempted))
+    both = np.hstack([
+        preempt(followed, at, number, preempted, np.random.default_rng(seed))[0]
+        for number in numbers
+    ])  # fmt: skip
+    common = (np.diff(np.sort(both, axis=1), axis=1) == 0).sum(axis=1)
+    same = int((common == preempted).sum())
+    return Agreement(same / at.size, int(common.sum()) / (at.size * preempted))
 
 
 def check_followed(schedule: Schedule) -> None:
@@ -421,22 +425,24 @@ def _occupants(line, at, jobs):
 
 
 @kernel
-def _agreement(followed, at, policies, preempted, rng, other_rng):
-    """In how many of the moments two policies choose the same nodes; nodes in common, in all."""
+def preempt(followed, at, policy, preempted, rng):
+    """The nodes that a policy preempts at each moment (moments × nodes), ascending, and their jobs.
+
+    An idle node has no job, `occupancy.IDLE`.
+    """
     line, total_nodes, priority = followed
-    first, second = policies
-    current = occupancy.empty(total_nodes)
-    elapsed, values = np.empty(total_nodes), np.empty(total_nodes)
-    one, other = np.arange(total_nodes) < preempted, np.arange(total_nodes) < preempted
-    agreed, common, both = 0, 0, preempted
+    current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
+    values, chosen = np.empty(total_nodes), np.arange(total_nodes) < preempted
+    nodes = np.empty((at.size, preempted), np.int32)
+    jobs = np.empty((at.size, preempted), np.int32)
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
-        evaluate(first, current.job, elapsed, line.nodes, priority, rng, values)
-        changed = choose(values, one)
-        evaluate(second, current.job, elapsed, line.nodes, priority, other_rng, values)
-        if choose(values, other) or changed:
-            both = (one & other).sum()
-        agreed += both == preempted
-        common += both
-    return agreed, common
+        evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
+        choose(values, chosen)
+        place = 0
+        for node in range(total_nodes):
+            if chosen[node]:
+                nodes[state, place], jobs[state, place] = node, current.job[node]
+                place += 1
+    return nodes, jobs

@@ -45,14 +45,14 @@ from cosimlib.elastic.vectors import (
     GRACE_PERIODS,
     POLICIES,
     PREEMPTED,
+    Followed,
     check_preempted,
     checked_grace_periods,
-    choose,
     distinct,
-    evaluate,
     follow,
     moments_of,
     policy_number,
+    preempt,
 )
 from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
@@ -60,12 +60,18 @@ from cosimlib.schedule import Schedule
 from cosimlib.units import HOUR
 
 
-class Preemption(NamedTuple):
-    """A preemption at any moment: its policy's number, its nodes, its grace periods (s)."""
+class Touched(NamedTuple):
+    """The jobs on the nodes that a preemption takes at each moment (moments × nodes).
 
-    policy: int
-    nodes: int
-    periods: np.ndarray
+    Whether a node is the `first` of its job; seconds `remaining` and `elapsed`, and `nodes` of the
+    job. An idle node is no job's first, and nothing is known of its job.
+    """
+
+    job: np.ndarray
+    first: np.ndarray
+    remaining: np.ndarray
+    elapsed: np.ndarray
+    nodes: np.ndarray
 
 
 def wasted_cycles(
@@ -110,9 +116,13 @@ def wasted_cycles(
     followed = follow(schedule, [number])
     check_preempted(preempted, followed.total_nodes)
     check.seed(seed)
+    touched = _touched(followed, at, number, preempted, seed)
+    counts = touched.first & np.append(mask, False)[touched.job]
     wasted = np.zeros((at.size, periods.size))
-    asked = Preemption(number, int(preempted), periods)
-    _waste(followed, at, asked, mask, np.random.default_rng(seed), wasted)
+    for place, period in enumerate(periods):
+        cycles = (touched.elapsed + period) * touched.nodes
+        cycles = np.where(counts & (touched.remaining >= period), cycles, 0.0)
+        wasted[:, place] = cycles.cumsum(axis=1)[:, -1]
     return _by_state(wasted, at, periods)
 
 
@@ -144,9 +154,12 @@ def drained(
     check.seed(seed)
     tables = []
     for policy, number in zip(named, numbers, strict=True):
-        killed, idle = np.zeros(periods.size, dtype=np.int64), np.zeros(periods.size)
-        asked = Preemption(number, int(preempted), periods)
-        touched = _drained(followed, at, asked, np.random.default_rng(seed), killed, idle)
+        taken = _touched(followed, at, number, preempted, seed)
+        touched = int(taken.first.sum())
+        lasts = [taken.remaining >= period for period in periods]
+        killed = np.array([(taken.first & long).sum() for long in lasts])
+        waits = [np.where(taken.remaining < each, each - taken.remaining, 0.0) for each in periods]
+        idle = np.array([np.append(0.0, wait.cumsum())[-1] for wait in waits])
         table = {
             "policy": policy,
             "grace_period": periods,
@@ -192,73 +205,25 @@ def least_waste(
     return _by_state(wasted, at, periods)
 
 
+def _touched(followed: Followed, at: np.ndarray, policy: int, preempted: int, seed: int) -> Touched:
+    """The nodes that a policy preempts at each moment, and what their jobs have done."""
+    line = followed.line
+    job = preempt(followed, at, policy, preempted, np.random.default_rng(seed))[1]
+    order = np.argsort(job, axis=1, kind="stable")
+    again = np.diff(np.take_along_axis(job, order, axis=1), axis=1, prepend=-2) == 0
+    first = np.empty_like(again)
+    np.put_along_axis(first, order, ~again, axis=1)
+    # The last row is that of an idle node's job.
+    start_time, end_time = np.append(line.start_time, np.nan), np.append(line.end_time, np.nan)
+    remaining, elapsed = end_time[job] - at[:, None], at[:, None] - start_time[job]
+    nodes = np.append(line.nodes, 0)[job]
+    return Touched(job, first & (job != occupancy.IDLE), remaining, elapsed, nodes)
+
+
 def _by_state(wasted: np.ndarray, at: np.ndarray, periods: np.ndarray) -> pd.DataFrame:
     """A table of one row per state and one column per grace period."""
     columns = pd.Index(periods, name="grace_period")
     return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)
-
-
-@kernel
-def _waste(followed, at, preemption, counted, rng, wasted):
-    """Fill `wasted` (moments × grace periods) with what counted jobs waste.
-
-    The jobs touched are found anew only if other nodes are taken than at the moment before, or
-    a job has started or ended.
-    """
-    line, total_nodes, priority = followed
-    policy, preempted, periods = preemption
-    current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
-    values, chosen = np.empty(total_nodes), np.arange(total_nodes) < preempted
-    jobs, seen = np.empty(preempted, np.int64), np.full(line.nodes.size, -1)
-    touched, passed = 0, -1
-    for state in range(at.size):
-        occupancy.advance(line, current, at[state])
-        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
-        evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
-        before, passed = passed, current.passed.sum()
-        if choose(values, chosen) or passed != before:
-            touched = 0
-            for node in range(total_nodes):
-                job = current.job[node]
-                if chosen[node] and job != occupancy.IDLE and seen[job] != state:
-                    seen[job] = state
-                    if counted[job]:
-                        jobs[touched] = job
-                        touched += 1
-        for job in jobs[:touched]:
-            remaining, spent = line.end_time[job] - at[state], at[state] - line.start_time[job]
-            for period in range(periods.size):
-                if remaining >= periods[period]:
-                    wasted[state, period] += (spent + periods[period]) * line.nodes[job]
-
-
-@kernel
-def _drained(followed, at, preemption, rng, killed, idle):
-    """Fill killed jobs and idle node-seconds per grace period; return how many jobs are touched."""
-    line, total_nodes, priority = followed
-    policy, preempted, periods = preemption
-    current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
-    values, chosen = np.empty(total_nodes), np.arange(total_nodes) < preempted
-    seen, touched = np.full(line.nodes.size, -1), 0
-    for state in range(at.size):
-        occupancy.advance(line, current, at[state])
-        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
-        evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
-        choose(values, chosen)
-        for node in range(total_nodes):
-            job = current.job[node]
-            if not chosen[node] or job == occupancy.IDLE:
-                continue
-            remaining = line.end_time[job] - at[state]
-            first = seen[job] != state
-            seen[job] = state
-            touched += first
-            for period in range(periods.size):
-                if remaining < periods[period]:
-                    idle[period] += periods[period] - remaining
-                elif first:
-                    killed[period] += 1
-    return touched
 
 
 @kernel

@@ -10,9 +10,8 @@
 """
 
 from cosimlib.timesharing.audit import audit_stepped, audit_timeshared
-from cosimlib.timesharing.batch import simulate_batch, with_noise
+from cosimlib.timesharing.batch import simulate_batch, with_node_memory, with_noise
 from cosimlib.timesharing.kernel import NOISE, SLOWEST, STEP, draw_noise
-from cosimlib.timesharing.placement import with_node_memory
 from cosimlib.timesharing.schedule import (
     RunSummary,
     SteppedSchedule,

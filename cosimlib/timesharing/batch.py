@@ -1,4 +1,4 @@
-"""Batch scheduling as in the paper: FCFS with backfilling, in steps, under noise.
+"""Batch scheduling as in the paper: FCFS with backfilling, in steps, under noise; and its logs.
 
 "If the smaller job's requested walltime is less than the time the job at the head of the queue must
 wait, then the smaller job can run on unused nodes" (Hofmeyr et al., HPCC 2016). So a job overtakes
@@ -17,16 +17,18 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
 from cosimlib.kernels.jit import kernel
+from cosimlib.metrics import busy_stretch
 from cosimlib.system import System
 from cosimlib.timesharing.kernel import ROUNDING, SLOWEST, STEP
 from cosimlib.timesharing.schedule import SteppedSchedule
 from cosimlib.timesharing.simulation import check_knobs, check_slowed, in_steps
-from cosimlib.workload import Workload, check_run
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 
 def simulate_batch(
@@ -109,6 +111,91 @@ def with_noise(
     steps = lengthen(run_time, nodes, float(noise or 0.0), float(step), rng)
     jobs = jobs.assign(run_time=steps * step)
     return replace(workload, jobs=jobs)
+
+
+def with_node_memory(
+    workload: Workload,
+    *,
+    memory_per_node: float | None = None,
+    jobs: int | None = None,
+    node_starts: int | None = None,
+) -> Workload:
+    """Workload on its machine, with the memory per node that time-sharing needs.
+
+    Jobs wider than the machine are dropped, and so are jobs that need more memory than a node has.
+    The account counts them, and the jobs with unknown memory, which count as 0. Times are counted
+    from the first submission. Missing requested times are set to the run times.
+
+    Parameters
+    ----------
+    workload : Workload
+        With a machine.
+    memory_per_node : float, optional
+        GB; by default twice what 99 % of the jobs need at most. Logs do not contain the memory of
+        nodes, and a node that holds just one job cannot be shared. NaN (unlimited) if the memory of
+        all jobs is unknown.
+    jobs : int, optional
+        Number of consecutive jobs to keep, from a busy time on (`metrics.busy_stretch`).
+    node_starts : int, optional
+        Most node starts (starts times nodes) of the kept jobs; beyond it, fewer jobs are kept. Each
+        start and end changes rates on all nodes of a job and of its neighbors, so wide jobs on
+        very large machines take long to simulate.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        If the machine is unknown, or no job is left.
+    """
+    check.whole("jobs", jobs, 1, none=True)
+    check.whole("node_starts", node_starts, 1, none=True)
+    check.number("memory_per_node", memory_per_node, above=0, kind="GB", none=True)
+    if workload.machine is None:
+        raise InvalidWorkloadError(
+            f"{workload.name}: its machine is unknown; name its nodes in the log's header "
+            "(; MaxNodes: 128), or make the Workload with a machine"
+        )
+    memory = workload.column("memory")
+    if memory_per_node is None:
+        memory_per_node = 2.0 * float(memory.quantile(0.99))
+    table = workload.jobs.drop(columns="partition", errors="ignore")
+    requested = table["requested_time"].fillna(table["run_time"].clip(lower=1.0))
+    total_nodes = workload.machine.total_nodes
+    system = replace(workload.machine.with_nodes(total_nodes), memory_per_node=memory_per_node)
+    one = replace(workload, jobs=table.assign(requested_time=requested), machine=system)
+    one = one.noted("noted", "memory unknown, counted as none", int(memory.isna().sum()))
+    one = one.keep(one.jobs["nodes"] <= total_nodes, "wider than the machine")
+    small = ~(one.column("memory") > memory_per_node)
+    if len(one) and not small.any():
+        raise InvalidWorkloadError(
+            f"{workload.name}: no job fits a node of {memory_per_node:.3g} GB; expected more"
+        )
+    one = one.keep(small, f"more memory than the {memory_per_node:.3g} GB of a node")
+    kept = one if jobs is None else busy_stretch(one, int(jobs))
+    if node_starts is not None and kept.jobs["nodes"].sum() > node_starts:
+        kept = _starting_on(one, int(node_starts), len(kept))
+    return _from_first_submission(kept)
+
+
+def _starting_on(workload: Workload, node_starts: int, most: int) -> Workload:
+    """The busiest jobs in a row that together have so many nodes; one job at least."""
+    number = min(most, math.ceil(node_starts / workload.jobs["nodes"].mean()))
+    busy = busy_stretch(workload, number)
+    inside = int((busy.jobs["nodes"].cumsum() <= node_starts).sum())
+    started = np.arange(len(busy)) < max(1, inside)
+    return busy.keep(started, f"submitted after jobs that start on {node_starts:,} nodes")
+
+
+def _from_first_submission(workload: Workload) -> Workload:
+    """The workload with its times counted from the first submission."""
+    if not len(workload):
+        return workload
+    table, began = workload.jobs, workload.began
+    first = float(table["submit_time"].min())
+    clocks = [name for name in ("submit_time", "recorded_start") if name in table]
+    if began is not None:
+        began += pd.Timedelta(seconds=first)
+    shifted = table.assign(**{name: table[name] - first for name in clocks})
+    return replace(workload, jobs=shifted, began=began)
 
 
 def noise_cost(workload: Workload, *, noise: float, seed: int = 0) -> float:

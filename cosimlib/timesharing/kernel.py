@@ -19,8 +19,8 @@ from cosimlib.kernels import heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import first_at
-from cosimlib.timesharing import maxmin, placement
-from cosimlib.timesharing.maxmin import SLOT, Sharing, signed
+from cosimlib.timesharing import maxmin
+from cosimlib.timesharing.maxmin import BLOCK, SLOT, Sharing, signed
 
 DONE, PAUSED, NEEDS_SLOTS = 0, 1, 2
 REFUSED, STARTED, NO_SLOT = 0, 1, 2
@@ -30,6 +30,9 @@ STEP = 10.0
 
 ROUNDING = 1e-9
 """Part of a step that counts as nothing."""
+
+SPARE = 1e-9
+"""Gigabytes that count as nothing."""
 
 NOISE = 0.001
 """Probability that a node is slowed in a step, as the paper's own numbers need it."""
@@ -247,7 +250,7 @@ def _admit(sharing: Sharing, run: np.record, now: float) -> bool:
 def _start(sharing: Sharing, run: np.record, number: int, now: float) -> int:
     """Start a job if there is memory for it: STARTED, REFUSED, or NO_SLOT in a row of jobs."""
     job, nodes = sharing.jobs[number], sharing.nodes
-    missing = placement.place(sharing, number, run.placed)
+    missing = _place(sharing, number, run.placed)
     if missing > 0:
         job.freed_needed = run.freed + missing
         return REFUSED
@@ -255,7 +258,7 @@ def _start(sharing: Sharing, run: np.record, number: int, now: float) -> int:
         if nodes[signed(sharing.members[place])].load == sharing.on.shape[1]:
             return NO_SLOT
     for place in range(job.first, job.last):
-        placement.take_memory(nodes, signed(sharing.members[place]), job.memory)
+        _take_memory(nodes, signed(sharing.members[place]), job.memory)
     if run.spmd:
         maxmin.join(sharing, number)
     else:
@@ -263,6 +266,82 @@ def _start(sharing: Sharing, run: np.record, number: int, now: float) -> int:
     job.start_time = job.updated = now
     run.present += job.last - job.first
     return STARTED
+
+
+@kernel
+def _place(sharing: Sharing, number: int, placed: int) -> int:
+    """Place a job on the nodes with the fewest jobs that have memory for it; ties by node number.
+
+    Returns how many more nodes need the memory; 0 if there are enough. Where the job is `placed`
+    already, they are its own.
+    """
+    job, nodes = sharing.jobs[number], sharing.nodes
+    least, wanted = job.memory - SPARE, job.last - job.first
+    if placed:
+        for member in range(job.first, job.last):
+            wanted -= nodes[signed(sharing.members[member])].memory >= least
+        return wanted
+    _count_nodes(sharing, least)
+    bound = 0
+    while bound < sharing.slots.size and sharing.slots[bound].tally < wanted:
+        wanted -= sharing.slots[bound].tally
+        bound += 1
+    if bound == sharing.slots.size:
+        return wanted
+    _take_least_loaded(sharing, number, bound, wanted)
+    return 0
+
+
+@kernel
+def _take_memory(nodes: np.recarray, node: int, memory: float) -> None:
+    """Take memory of a node."""
+    block = nodes[node // BLOCK]
+    nodes[node].memory -= memory
+    block.least_free = min(block.least_free, nodes[node].memory)
+
+
+@kernel
+def _count_nodes(sharing: Sharing, least: float) -> None:
+    """Tally the nodes with so much memory free by their number of jobs.
+
+    All that there are, but for those that lack it: only in blocks with less can there be any.
+    """
+    nodes, slots = sharing.nodes, sharing.slots
+    for load in range(slots.size):
+        slots[load].tally = slots[load].nodes
+    for first in range(0, nodes.size, BLOCK):
+        if nodes[first // BLOCK].least_free >= least:
+            continue
+        free = np.inf
+        for node in range(first, min(nodes.size, first + BLOCK)):
+            slots[nodes[node].load].tally -= nodes[node].memory < least
+            free = min(free, nodes[node].memory)
+        nodes[first // BLOCK].least_free = free
+
+
+@kernel
+def _take_least_loaded(sharing: Sharing, number: int, bound: int, wanted: int) -> None:
+    """Place a job on the nodes with fewer jobs than `bound`, and on `wanted` with as many.
+
+    A block of nodes is passed over if all have more jobs; one that is looked at has its bound anew.
+    """
+    job, nodes = sharing.jobs[number], sharing.nodes
+    member, least = job.first, job.memory - SPARE
+    for first in range(0, nodes.size, BLOCK):
+        if nodes[first // BLOCK].least_load >= bound + (wanted > 0):
+            continue
+        fewest = bound + 1
+        for node in range(first, min(nodes.size, first + BLOCK)):
+            load = nodes[node].load
+            fewest = min(fewest, load)
+            if load > bound or nodes[node].memory < least or (load == bound and wanted == 0):
+                continue
+            wanted -= load == bound
+            sharing.members[member] = node
+            member += 1
+            if member == job.last:
+                return
+        nodes[first // BLOCK].least_load = fewest
 
 
 @kernel

@@ -25,7 +25,8 @@ Starts and ends stay the same.
 """
 
 import math
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Mapping, Sequence, Set, Sized
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -39,7 +40,6 @@ from cosimlib.system import System
 from cosimlib.timesharing import kernel, maxmin
 from cosimlib.timesharing.kernel import RUN, STEP, Series
 from cosimlib.timesharing.maxmin import Sharing
-from cosimlib.timesharing.placement import members_of
 from cosimlib.timesharing.schedule import TimesharedSchedule
 from cosimlib.units import HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
@@ -82,8 +82,6 @@ MOST_TRANSITIONS = 8e6
 WIDE = 5000
 """Nodes from which on the neighbors of a job are more work than it is, as measured on Mira."""
 
-Watch = Callable[[float, int], None]
-
 
 class Sample(NamedTuple):
     """Moments (s) in order; for each that has passed, the jobs that ran and their shares."""
@@ -104,7 +102,6 @@ def simulate_timesharing(
     queue: str = "first_fit",
     seed: int = 0,
     sample: Sequence[float] | np.ndarray | None = None,
-    watch: Watch | None = None,
 ) -> TimesharedSchedule:
     """Time-sharing: jobs start at once if memory allows, and get max-min fair shares of nodes.
 
@@ -130,9 +127,6 @@ def simulate_timesharing(
         Seed of the noise.
     sample : sequence of float, optional
         Moments (s) at which the schedule records shares.
-    watch : callable, optional
-        Progress function, called with the simulated time (s) and the number of jobs submitted so
-        far; an exception that it raises ends the simulation.
 
     Returns
     -------
@@ -158,8 +152,6 @@ def simulate_timesharing(
     """
     check_run(workload, system)
     check_knobs(overhead=overhead, spmd=spmd, noise=noise, step=step, queue=queue, seed=seed)
-    usable = watch is None or callable(watch)
-    check.that("watch", watch, usable, "a function of a time and a number of jobs")
     sampled = _empty_sample(sample)
     if len(system.partitions) > 1:
         raise ValueError(
@@ -171,7 +163,7 @@ def simulate_timesharing(
     run = records(1, RUN, speed=speed, step=step or 0.0, spmd=spmd, placed=placed, fcfs=fcfs)[0]
     sharing = sharing_of(workload, system, speed, placement)
     rng = np.random.default_rng(seed)
-    series = _run(sharing, run, float(noise or 0.0), rng, sampled, watch)
+    series = _run(sharing, run, float(noise or 0.0), rng, sampled)
     name = _policy_name(overhead, spmd, noise, fcfs)
     return TimesharedSchedule(
         workload,
@@ -218,16 +210,11 @@ def check_knobs(
     """Validate the knobs of a simulation."""
     check.number("overhead", overhead, least=0.0, below=1.0, kind="a part of the capacity,")
     check.flag("spmd", spmd)
-    check_noise(noise, step, seed)
-    check.choice("queue", queue, QUEUES)
-
-
-def check_noise(noise: float | None, step: float | None, seed: int) -> None:
-    """Validate the probability of slowdowns, the step, which they need, and the seed."""
     check.number("noise", noise, least=0.0, most=1.0, kind="a probability", none=True)
     check.seconds("step", step, above=0.0, none="for exact times")
     if noise and step is None:
         raise ValueError(f"noise={noise!r} slows nodes for a step; give a step, such as {STEP:g}")
+    check.choice("queue", queue, QUEUES)
     check.seed(seed)
 
 
@@ -358,7 +345,7 @@ def sharing_of(
             f"{system.memory_per_node:g}; drop it with Workload.keep or take nodes with more memory"
         )
     finite = math.isfinite(system.memory_per_node)
-    first, members = members_of(workload, arrays.nodes, system.total_nodes, placement)
+    first, members = _members_of(workload, arrays.nodes, system.total_nodes, placement)
     sharing = maxmin.empty(first, members, np.full(system.total_nodes, speed), slots)
     sharing.jobs.submit_time = arrays.submit_time
     sharing.jobs.run_time = sharing.jobs.work_left = arrays.run_time
@@ -368,13 +355,43 @@ def sharing_of(
     return sharing
 
 
+def _members_of(
+    workload: Workload,
+    nodes: np.ndarray,
+    total_nodes: int,
+    placement: Sequence[np.ndarray] | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where each job's nodes begin, and the nodes: the placement's, or room for those to come."""
+    first = np.concatenate([[0], np.cumsum(nodes)])
+    if placement is None:
+        return first, np.empty(first[-1], np.int32)
+    if not isinstance(placement, Sized) or isinstance(placement, str | Mapping | Set):
+        raise ValueError(
+            f"placement={reprlib.repr(placement)}; expected a list with an array of node numbers "
+            "per job, or None for the least loaded nodes"
+        )
+    if len(placement) != len(workload):
+        raise ValueError(
+            f"{workload.name}: placement has {len(placement)} entries for {len(workload)} jobs"
+        )
+    for job, numbers in enumerate(placement):
+        own = np.asarray(numbers)
+        integers = own.dtype.kind in "iu" and own.ndim == 1
+        distinct = integers and np.unique(own).size == own.size == nodes[job]
+        if not distinct or own.min() < 0 or own.max() >= total_nodes:
+            raise ValueError(
+                f"{workload.label(job)} is placed on {numbers!r}; expected {nodes[job]} "
+                f"different node numbers from 0 to {total_nodes - 1}"
+            )
+    return first, np.concatenate([np.empty(0, np.int32), *placement]).astype(np.int32)
+
+
 def _run(
     sharing: Sharing,
     run: np.record,
     noise: float,
     rng: np.random.Generator,
     sample: Sample,
-    watch: Watch | None,
 ) -> tuple[float, np.ndarray]:
     """Simulate to the end, some windows at a time; width and sums of the windows."""
     total_nodes, step = sharing.nodes.size, float(run.step)
@@ -399,8 +416,6 @@ def _run(
                 status = kernel.advance(sharing, run, drawn, series, stop)
             _take(sample, sharing, stop)
         sums.append(series.sums)
-        if watch:
-            watch(until, int(run.submitted))
         begin = until
         if begin / width >= 2 * MOST_WINDOWS and begin % (2 * width) == 0:
             # Jobs that share nodes may take much longer than alone.

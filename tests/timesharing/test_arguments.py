@@ -64,10 +64,9 @@ def test_a_placement_that_is_none_names_the_job(entry, why):
     [
         ("placement", 5, "placement=5; expected a list with an array"),
         ("placement", "012", "placement='012'; expected a list with an array"),
-        ("watch", 5, "watch=5; expected a function"),
     ],
 )
-def test_what_is_no_placement_and_nothing_to_watch_with_is_refused(knob, wrong, message):
+def test_what_is_no_placement_is_refused(knob, wrong, message):
     with pytest.raises(ValueError, match=message):
         simulate_timesharing(THREE, FOUR, **{knob: wrong})
 

@@ -92,27 +92,6 @@ def test_many_jobs_on_one_node_find_room():
             assert work <= schedule.end_time.max() <= work + 10 + n
 
 
-def test_watching_sees_the_time_and_may_end_the_simulation():
-    workload = synthetic.edison(12, nodes=16, seed=0)
-    seen = []
-    schedule = simulate_timesharing(
-        workload, workload.machine, watch=lambda time, jobs: seen.append((time, jobs))
-    )
-    assert all(one <= next_ for one, next_ in pairwise(seen)) and len(seen) > 2
-    assert seen[-1][0] >= schedule.end_time.max() and seen[-1][1] == len(workload)
-    submitted = (schedule.workload.jobs["submit_time"] < seen[0][0]).sum()
-    assert seen[0] == (120 * 3_600, submitted)
-    assert simulate_timesharing(workload, workload.machine).end_time.tolist() == (
-        schedule.end_time.tolist()
-    )
-
-    def stop(time, jobs):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        simulate_timesharing(workload, workload.machine, watch=stop)
-
-
 # --- noise ------------------------------------------------------------------------------------
 
 

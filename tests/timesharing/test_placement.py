@@ -14,7 +14,7 @@ from cosimlib.timesharing import (
     simulate_timesharing,
     with_node_memory,
 )
-from cosimlib.timesharing.placement import SPARE
+from cosimlib.timesharing.kernel import SPARE
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 
