@@ -131,16 +131,16 @@ class CheckpointModel:
             `checkpoint_command`.
         """
         known = pd.DataFrame([self._known(each) for each in (*self.applications, NO_APPLICATION)])
-        told = known.iloc[self._matched(jobs)].set_axis(jobs.index)
+        matched = known.iloc[self._matched(jobs)].set_axis(jobs.index)
         fallback = np.nan if self.memory_per_node is None else self.memory_per_node
         granted = jobs["memory"] / np.maximum(held, 1)
-        memory = told["memory"].fillna(granted.where(granted > 0, fallback))
-        critical = told["critical"].fillna(CRITICAL_SHARE * memory)
+        memory = matched["memory"].fillna(granted.where(granted > 0, fallback))
+        critical = matched["critical"].fillna(CRITICAL_SHARE * memory)
         alive = (jobs["state"] == RUNNING) & jobs["batch"]
-        run, interval, node = jobs["run"], told["interval"], told["node_bandwidth"]
-        app, sys = (told[level] & alive for level in LEVELS)
-        return told[["application", "evict", "checkpoint_command"]].assign(
-            lost=run.where(~(told["app"] & jobs["batch"]), run % interval),
+        run, interval, node = jobs["run"], matched["interval"], matched["node_bandwidth"]
+        app, sys = (matched[level] & alive for level in LEVELS)
+        return matched[["application", "evict", "checkpoint_command"]].assign(
+            lost=run.where(~(matched["app"] & jobs["batch"]), run % interval),
             app_wait=(interval - run % interval).where(app, np.inf),
             app_write=self._write(held, critical, node).where(app, np.inf),
             sys_write=self._write(held, memory, node).where(sys, np.inf),
