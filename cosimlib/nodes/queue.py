@@ -27,13 +27,14 @@ POLICIES = ("fcfs", "first_fit", "easy", "conservative")
 FCFS, FIRST_FIT, EASY, CONSERVATIVE = range(4)
 
 NOBODY = -1
-"""No job: the neighbor of the first and the last in the queue."""
+"""No job."""
+NOT_YET = -1
+"""In the place of a number of nodes that is not known yet."""
 
 JOB = record_type(
-    floats="submit_time run_time requested_time start_time",
-    integers="request nodes first previous following",
+    floats="submit_time run_time requested_time start_time", integers="request nodes first"
 )
-"""A job, where its nodes are in the list of all jobs' places, and its neighbors in the queue."""
+"""A job, and where its nodes are in the list of all jobs' places."""
 WAITING = record_type(integers="fitting jobs place listed refused refused_nodes")
 """A request: nodes on which it fits and jobs that wait with it, its place among those with any; in
 which pass a job of so many nodes was refused. `listed` is the request at this place."""
@@ -43,23 +44,23 @@ EXPECTED, REAL = whole(0), whole(1)
 """Rows of events."""
 STATE = record_type(
     floats="shadow_time",
-    integers="policy head last running submitted active passes version seen reserved_for reserved "
-    "spare",
+    integers="policy first last running submitted active passes reserved spare",
 )
-"""`reserved_for` is the head whose shadow time is known, `reserved` the number of nodes on which it
-fits then, `spare` how many of them it leaves over; `version` that of the cluster when a pass began,
-`seen` the last job that it looked at."""
+"""The queue is from `first` to `last`; `reserved` is the number of nodes on which its blocked head
+fits at the shadow time, `spare` how many of them it leaves over."""
 
 
 class Queue(NamedTuple):
     """Jobs, and what becomes of them.
 
-    `places` a record per node of each job; `waiting` a record per request, of which `active` have
-    waiting jobs; `events` the running jobs' expected and real ends, two rows, latest first;
-    `shadow` what nodes have idle at the shadow time; `state` is one record.
+    `order` the waiting jobs in their order; `places` a record per node of each job; `waiting` a
+    record per request, of which `active` have waiting jobs; `events` the running jobs' expected and
+    real ends, two rows, latest first; `shadow` what nodes have idle at the shadow time; `state` is
+    one record.
     """
 
     jobs: np.recarray
+    order: np.ndarray
     places: np.recarray
     waiting: np.recarray
     events: np.recarray
@@ -71,10 +72,11 @@ class Queue(NamedTuple):
 def simulate_passes(cluster: Cluster, queue: Queue) -> None:
     """Simulate FCFS, first fit or EASY."""
     measure(cluster)
-    now = next_instant(cluster, queue)
-    while now < np.inf:
-        _run_pass(cluster, queue, now)
+    while True:
         now = next_instant(cluster, queue)
+        if now == np.inf:
+            return
+        _run_pass(cluster, queue, now)
 
 
 @kernel
@@ -102,53 +104,34 @@ def places_of(queue: Queue, job: int) -> np.ndarray:
 @kernel
 def begin(cluster: Cluster, queue: Queue, job: int, now: float) -> None:
     """Let a job begin on the nodes that are chosen for it."""
-    one, state = queue.jobs[job], queue.state[0]
+    one, state, waiting = queue.jobs[job], queue.state[0], queue.waiting
     _occupy(cluster, queue, job, TAKE)
     one.start_time = now
     _insert(queue.events, EXPECTED, state.running, now + one.requested_time, job)
     _insert(queue.events, REAL, state.running, now + one.run_time, job)
     state.running += 1
-    _leave_queue(queue, job)
-
-
-@kernel
-def _submit(cluster: Cluster, queue: Queue, job: int) -> None:
-    """Append a job to the queue; count the nodes for its request if it is the only one with it."""
-    one, state, jobs = queue.jobs[job], queue.state[0], queue.jobs
-    one.previous, one.following = state.last, NOBODY
-    if state.last == NOBODY:
-        state.head = job
-    else:
-        jobs[state.last].following = job
-    state.last = job
-    waiting = queue.waiting[one.request]
-    waiting.jobs += 1
-    if waiting.jobs == 1:
-        waiting.place = state.active
-        queue.waiting[state.active].listed = one.request
-        state.active += 1
-        waiting.fitting = count_fitting(cluster, one.request)
-
-
-@kernel
-def _leave_queue(queue: Queue, job: int) -> None:
-    """Take a job out of the queue."""
-    one, state, jobs, waiting = queue.jobs[job], queue.state[0], queue.jobs, queue.waiting
     here = waiting[one.request]
-    if one.previous == NOBODY:
-        state.head = one.following
-    else:
-        jobs[one.previous].following = one.following
-    if one.following == NOBODY:
-        state.last = one.previous
-    else:
-        jobs[one.following].previous = one.previous
     here.jobs -= 1
     if here.jobs == 0:
         state.active -= 1
         moved = waiting[state.active].listed
         waiting[here.place].listed = moved
         waiting[moved].place = here.place
+
+
+@kernel
+def _submit(cluster: Cluster, queue: Queue, job: int) -> None:
+    """Append a job to the queue; count the nodes for its request if it is the only one with it."""
+    state, number = queue.state[0], queue.jobs[job].request
+    queue.order[state.last] = job
+    state.last += 1
+    waiting = queue.waiting[number]
+    waiting.jobs += 1
+    if waiting.jobs == 1:
+        waiting.place = state.active
+        queue.waiting[state.active].listed = number
+        state.active += 1
+        waiting.fitting = count_fitting(cluster, number)
 
 
 @kernel
@@ -159,8 +142,6 @@ def _end(cluster: Cluster, queue: Queue, job: int) -> None:
     row = state.running
     while events[EXPECTED, row].job != job:
         row -= 1
-    if state.reserved_for != NOBODY and events[EXPECTED, row].time > state.shadow_time:
-        _change_shadow(cluster, queue, job, GIVE_BACK)
     for moved in range(row, state.running):
         later = events[EXPECTED, moved + 1]
         events[EXPECTED, moved].time, events[EXPECTED, moved].job = later.time, later.job
@@ -199,109 +180,67 @@ def _count_node(cluster: Cluster, queue: Queue, node: int, sign: int) -> None:
 
 @kernel
 def _run_pass(cluster: Cluster, queue: Queue, now: float) -> None:
-    """One pass: heads that fit begin, and then the jobs that may overtake the blocked head."""
-    state, jobs = queue.state[0], queue.jobs
-    job = _skip_seen(cluster, queue, now)
-    if job == state.head:
-        while job != NOBODY and fits_now(queue, job):
-            _choose_and_begin(cluster, queue, job, now)
-            job = state.head
-        job = NOBODY if job == NOBODY or state.policy == FCFS else jobs[job].following
-    is_reserved, job = False, _next_that_fits(jobs, queue.waiting, state, job, now)
-    while job != NOBODY:
-        following, may_begin, is_late = jobs[job].following, True, False
-        if state.policy == EASY:
-            if not is_reserved:
-                _reserve_for_head(cluster, queue, now)
-                is_reserved = True
-            is_late = now + jobs[job].requested_time > state.shadow_time
-            may_begin = not is_late or _leaves_enough(cluster, queue, job)
-        if may_begin:
-            _choose_and_begin(cluster, queue, job, now)
-            if is_late:
-                _change_shadow(cluster, queue, job, TAKE)
-        job = _next_that_fits(jobs, queue.waiting, state, following, now)
-    state.seen = state.last
-
-
-@kernel
-def _skip_seen(cluster: Cluster, queue: Queue, now: float) -> int:
-    """The first job that a pass looks at.
-
-    If nothing changed since the last pass began, only jobs submitted since are looked at.
-    """
-    state, version = queue.state[0], cluster.state[0].version
-    is_known = state.policy == FIRST_FIT or (
-        state.policy == EASY and state.reserved_for == state.head and state.shadow_time >= now
-    )
-    if is_known and state.seen != NOBODY and state.version == version:
-        return queue.jobs[state.seen].following
+    """One pass: jobs begin that fit and, after the first that does not, delay no reservation."""
+    state, order = queue.state[0], queue.order
+    first, last, state.last = state.first, state.last, state.first
     state.passes += 1
-    state.version = version
-    return state.head
+    state.reserved = NOT_YET
+    for place in range(first, last):
+        job, is_blocked = order[place], state.last > state.first
+        one = queue.jobs[job]
+        may_begin = _may_fit(one, queue.waiting[one.request], state, now)
+        if state.policy == FCFS and not may_begin:
+            state.last = last
+            return
+        is_limited = may_begin and is_blocked and state.policy == EASY
+        if (is_limited and _delays_head(cluster, queue, job, now)) or not may_begin:
+            order[state.last] = job
+            state.last += 1
+            continue
+        choose(cluster, one.request, job, places_of(queue, job))
+        begin(cluster, queue, job, now)
+        if is_limited and now + one.requested_time > state.shadow_time:
+            _change_shadow(cluster, queue, job, TAKE)
+        if not is_blocked:
+            state.first, state.last = place + 1, place + 1
 
 
 @kernel
-def _next_that_fits(
-    jobs: np.recarray, waiting: np.recarray, state: np.record, job: int, now: float
-) -> int:
-    """The first job from one on that fits, and was not refused in this pass for ending late."""
-    while job != NOBODY:
-        one, here = jobs[job], waiting[jobs[job].request]
-        is_refused = here.refused == state.passes and one.nodes >= here.refused_nodes
-        is_refused = is_refused and now + one.requested_time > state.shadow_time
-        if here.fitting >= one.nodes and not is_refused:
-            return job
-        job = one.following
-    return NOBODY
+def _may_fit(one: np.record, here: np.record, state: np.record, now: float) -> bool:
+    """Whether a waiting job fits, and none with its request was refused in this pass."""
+    is_refused = here.refused == state.passes and one.nodes >= here.refused_nodes
+    is_late = now + one.requested_time > state.shadow_time
+    return here.fitting >= one.nodes and not (is_refused and is_late)
 
 
 @kernel
-def fits_now(queue: Queue, job: int) -> bool:
-    """Whether a waiting job fits on enough nodes."""
-    return queue.waiting[queue.jobs[job].request].fitting >= queue.jobs[job].nodes
-
-
-@kernel
-def _choose_and_begin(cluster: Cluster, queue: Queue, job: int, now: float) -> None:
-    """Let a job begin that fits."""
-    choose(cluster, queue.jobs[job].request, job, places_of(queue, job))
-    begin(cluster, queue, job, now)
+def _delays_head(cluster: Cluster, queue: Queue, job: int, now: float) -> bool:
+    """Whether a job that fits would delay the blocked head, whose shadow time is found first."""
+    state = queue.state[0]
+    if state.reserved == NOT_YET:
+        _reserve_for_head(cluster, queue, now)
+    is_late = now + queue.jobs[job].requested_time > state.shadow_time
+    return is_late and not _leaves_enough(cluster, queue, job)
 
 
 @kernel
 def _reserve_for_head(cluster: Cluster, queue: Queue, now: float) -> None:
-    """Know the shadow time of the blocked head, what is idle then, and the nodes on which it fits.
-
-    While others begin that leave the head its nodes, its shadow time stays; if others end, it may
-    be earlier.
-    """
-    state = queue.state[0]
-    if state.reserved_for == state.head and state.shadow_time >= now:
-        _advance_shadow_time(cluster, queue, now)
-    else:
-        _find_shadow_time(cluster, queue, now)
-    state.reserved, request = 0, cluster.requests[queue.jobs[state.head].request]
-    for node in range(cluster.nodes.size):
-        if fits(cluster.nodes, queue.shadow, node, request):
-            cluster.nodes[state.reserved].reserved = node
-            state.reserved += 1
-
-
-@kernel
-def _find_shadow_time(cluster: Cluster, queue: Queue, now: float) -> None:
-    """Release running jobs from now on until the head fits."""
+    """Release running jobs from now on until the blocked head fits; list the nodes that it fits."""
     copy_idle(cluster.idle, queue.shadow)
-    state = queue.state[0]
-    wanted = queue.jobs[state.head]
-    state.reserved_for, state.shadow_time = state.head, now
-    state.spare = queue.waiting[wanted.request].fitting - wanted.nodes
+    state, nodes = queue.state[0], cluster.nodes
+    head = queue.jobs[queue.order[state.first]]
+    state.shadow_time, state.spare = now, queue.waiting[head.request].fitting - head.nodes
     for row in range(state.running - 1, -1, -1):
         event = queue.events[EXPECTED, row]
         if event.time > state.shadow_time and state.spare >= 0:
             break
         state.shadow_time = max(event.time, now)
         _change_shadow(cluster, queue, event.job, GIVE_BACK)
+    state.reserved = 0
+    for node in range(nodes.size):
+        if fits(nodes, queue.shadow, node, cluster.requests[head.request]):
+            nodes[state.reserved].reserved = node
+            state.reserved += 1
 
 
 @kernel
@@ -313,31 +252,11 @@ def copy_idle(idle: np.ndarray, other: np.ndarray) -> None:
 
 
 @kernel
-def _advance_shadow_time(cluster: Cluster, queue: Queue, now: float) -> None:
-    """Take back the last releases before the shadow time while the head fits without them."""
-    state, running = queue.state[0], queue.events[EXPECTED]
-    first = state.running
-    while first > 0 and running[first - 1].time <= state.shadow_time:
-        first -= 1
-    while state.shadow_time > now:
-        last = first
-        while last < state.running and running[last].time == state.shadow_time:
-            _change_shadow(cluster, queue, running[last].job, TAKE)
-            last += 1
-        if state.spare < 0:
-            for row in range(first, last):
-                _change_shadow(cluster, queue, running[row].job, GIVE_BACK)
-            return
-        first = last
-        state.shadow_time = max(now, running[first].time) if first < state.running else now
-
-
-@kernel
 def _change_shadow(cluster: Cluster, queue: Queue, job: int, sign: int) -> None:
     """Take a job's nodes at the shadow time, or give them back, and keep the spare nodes."""
     nodes, shadow, state = cluster.nodes, queue.shadow, queue.state[0]
     request = cluster.requests[queue.jobs[job].request]
-    head = cluster.requests[queue.jobs[state.reserved_for].request]
+    head = cluster.requests[queue.jobs[queue.order[state.first]].request]
     for place in places_of(queue, job):
         state.spare -= fits(nodes, shadow, place.node, head)
         move(nodes, shadow, place.node, request, place.gpus, sign)
@@ -375,7 +294,7 @@ def _takes_from_head(cluster: Cluster, queue: Queue, job: int, node: int) -> boo
     """Whether a job fits on a node where the head fits at the shadow time, but not beside it."""
     nodes, shadow, one = cluster.nodes, queue.shadow, queue.jobs[job]
     request = cluster.requests[one.request]
-    head = cluster.requests[queue.jobs[queue.state[0].head].request]
+    head = cluster.requests[queue.jobs[queue.order[queue.state[0].first]].request]
     if not fits(nodes, cluster.idle, node, request) or not fits(nodes, shadow, node, head):
         return False
     gpus = choose_gpus(cluster, one.request, node, queue.places[one.first].gpu_draw)

@@ -39,7 +39,6 @@ from cosimlib.nodes.queue import (
     Queue,
     begin,
     copy_idle,
-    fits_now,
     next_instant,
     places_of,
 )
@@ -60,30 +59,34 @@ class Plan(NamedTuple):
 def simulate_reservations(cluster: Cluster, queue: Queue) -> None:
     """Simulate conservative backfilling."""
     measure(cluster)
-    now = next_instant(cluster, queue)
-    while now < np.inf:
-        _plan_pass(cluster, queue, now)
+    while True:
         now = next_instant(cluster, queue)
+        if now == np.inf:
+            return
+        _plan_pass(cluster, queue, now)
 
 
 @kernel
 def _plan_pass(cluster: Cluster, queue: Queue, now: float) -> None:
     """Reserve for one waiting job after the other, and begin those whose time is now."""
-    state, waiting, last = queue.state[0], 0, NOBODY
-    job = state.head
-    while job != NOBODY:
-        waiting += 1
-        last = job if fits_now(queue, job) else last
-        job = queue.jobs[job].following
-    if last == NOBODY:
+    state, order, until = queue.state[0], queue.order, queue.state[0].first
+    first, last = state.first, state.last
+    for place in range(first, last):
+        one = queue.jobs[order[place]]
+        until = place + 1 if queue.waiting[one.request].fitting >= one.nodes else until
+    if until == first:
         return
-    most, (n, columns) = state.running + 2 * waiting + 2, cluster.idle.shape
+    most, (n, columns) = state.running + 2 * (last - first) + 2, cluster.idle.shape
     plan = Plan(np.empty(most), np.empty((most, n, columns), np.int64), queue.shadow)
-    size, job, is_last = _plan_running(cluster, queue, plan, now), state.head, False
-    while job != NOBODY and not is_last:
-        following, is_last = queue.jobs[job].following, job == last
-        size = _reserve(cluster, queue, plan, size, job, now)
-        job = following
+    size = _plan_running(cluster, queue, plan, now)
+    state.last = first
+    for place in range(first, last):
+        job = order[place]
+        if place < until:
+            size = _reserve(cluster, queue, plan, size, job, now)
+        if np.isnan(queue.jobs[job].start_time):
+            order[state.last] = job
+            state.last += 1
 
 
 @kernel

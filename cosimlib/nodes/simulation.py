@@ -48,7 +48,6 @@ from cosimlib.nodes.queue import (
     EASY,
     EVENT,
     JOB,
-    NOBODY,
     POLICIES,
     STATE,
     WAITING,
@@ -207,14 +206,14 @@ def simulate_nodes(
     first, places = _places(jobs.nodes, seed)
     requested_time = np.where(np.isnan(jobs.requested_time), np.inf, jobs.requested_time)
     columns = jobs._asdict() | {"requested_time": requested_time, "first": first}
-    none_yet = ("head", "last", "seen", "reserved_for")
     queue = Queue(
-        records(len(workload), JOB, request=number, **columns),
+        records(len(workload), JOB, request=number, start_time=np.nan, **columns),
+        np.zeros(len(workload), np.int64),
         places,
         records(len(distinct), WAITING),
         records((2, len(workload)), EVENT),
         np.zeros_like(cluster.idle),
-        records(1, STATE, policy=rule, **dict.fromkeys(none_yet, NOBODY)),
+        records(1, STATE, policy=rule),
     )
     simulate = simulate_reservations if rule == CONSERVATIVE else simulate_passes
     simulate(cluster, queue)
