@@ -126,7 +126,7 @@ class Knob:
         if self.log:
             middle = math.log10(first)
             ends = {"min": middle - low, "max": middle + high, "step": self.step}
-            return FloatLogSlider(first, **ends, readout_format=".4g", description=title)
+            return FloatLogSlider(first, **ends, readout_format=".3r", description=title)
         shown = {"readout": self.readout is None, "description": title}
         if self.whole:
             return IntSlider(first, int(min(low, first)), int(max(high, first)), **shown)

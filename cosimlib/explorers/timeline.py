@@ -276,7 +276,9 @@ class Timeline:
         mean = percent(float(self._use[first : last + 1].mean()), 0)
         what = "use of the machine" if self.whole is not None else "work submitted ÷ machine"
         words = f"<b>{html.escape(self._dates(now))}</b>: {jobs} of {len(self.log.workload):,}, "
-        legend = {SKY: f"{what} per day", BLUE: "busy", VERMILION: "more nodes in use than it has"}
+        legend = {SKY: f"{what} per day", BLUE: "busy"}
+        if self._odd.any():
+            legend[VERMILION] = "more nodes in use than it has"
         shown = " ".join(f'<span style="color:{color}">■</span> {name}'
                          for color, name in legend.items())  # fmt: skip
         return (

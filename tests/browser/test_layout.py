@@ -39,7 +39,7 @@ def app(tmp_path_factory, browser_path):
 def test_controls_figure_and_text_are_on_a_laptop_s_screen_at_once(blank_page, app, tmp_path, name):
     page = blank_page
     page.set_viewport_size(LAPTOP)
-    page.goto(f"{app}/voila/render/{name}.ipynb?token={lab.TOKEN}")
+    page.goto(f"{app}/voila/render/{name}.ipynb?token={lab.TOKEN}", timeout=lab.COLD)
     page.wait_for_function(TITLE, timeout=lab.COLD)
     if name != "advise":
         give_log(page, shutil.copy(ROOT / "tests/data/zoo/two-sizes.swf.gz", tmp_path))

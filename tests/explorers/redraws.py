@@ -1,5 +1,7 @@
 """Figures that an explorer draws when its controls change."""
 
+from cosimlib.explorers.knobs import same
+
 
 def redraws(panel, name, values) -> list[int]:
     """Figures drawn per change, where the control `name` takes `values` in turn."""
@@ -16,3 +18,11 @@ def redraws(panel, name, values) -> list[int]:
         panel.controls[name].value = value
     panel._draw = draw
     return drawn
+
+
+def assert_draws(panel, picture) -> None:
+    """The panel shows the traces and the title of a picture."""
+    shown = panel.picture
+    for one, other in zip(shown.data, picture.data, strict=True):
+        assert same(one.to_plotly_json(), other.to_plotly_json()), one.name
+    assert shown.layout.title.text == picture.layout.title.text

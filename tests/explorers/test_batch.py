@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from cosimlib import metrics, policies, synthetic
@@ -23,6 +22,7 @@ from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.explorers.redraws import assert_draws
 
 HOUR = 3600.0
 SOURCE = synthetic.with_estimates(synthetic.lublin(80, nodes=32, load=0.8, seed=4), seed=7)
@@ -56,34 +56,12 @@ def made(settings, load=0.9, seed=0) -> Workload:
 
 
 def assert_shows(panel, schedule):
-    """Bars, steps, title and text are this schedule's."""
-    *bars, busy, waiting = panel.figure.data
+    """Figure, title and text are this schedule's."""
     jobs, origin = schedule.jobs, schedule.workload.jobs["submit_time"].min()
-    drawn = pd.DataFrame(
-        {
-            "job": np.concatenate([bar.customdata[:, 0] for bar in bars if len(bar.x)]),
-            "start": np.concatenate([np.array(bar.base, float) for bar in bars]),
-            "length": np.concatenate([bar.x for bar in bars]),
-            "nodes": np.concatenate([bar.width for bar in bars]),
-        }
-    )
-    lasting = jobs[jobs["end_time"] > jobs["start_time"]]
-    by_job = drawn.groupby("job").agg({"nodes": "sum", "start": ["min", "max"], "length": "max"})
-    assert by_job.index.tolist() == lasting.index.tolist()
-    assert by_job["nodes", "sum"].tolist() == lasting["nodes"].tolist()
-    for edge in ("min", "max"):
-        begins = (lasting["start_time"] - origin) / HOUR
-        np.testing.assert_allclose(by_job["start", edge], begins, atol=5.1e-5)
-    lengths = (lasting["end_time"] - lasting["start_time"]) / HOUR
-    np.testing.assert_allclose(by_job["length", "max"], lengths, atol=5.1e-5)
-
-    held = metrics.occupied_nodes(schedule)
-    np.testing.assert_allclose(busy.y, 100 * held / schedule.system.total_nodes, atol=1e-3)
-    np.testing.assert_array_equal(waiting.y, metrics.waiting_jobs(schedule))
     wait, slowdown = jobs["wait_time"].mean() / HOUR, metrics.bounded_slowdown(schedule).mean()
     load = metrics.offered_load(schedule.workload, schedule.system)
     title = f"{schedule.policy}, offered load {load:.2f}: mean wait {wait:,.2f} h"
-    assert panel.figure.layout.title.text == title
+    assert_draws(panel, plot_batch(schedule, title=title))
     start = jobs["start_time"].to_numpy()
     overtook = sum(any(start[job] < start[:job]) for job in range(len(jobs)))
     assert panel.text.value == (

@@ -16,7 +16,6 @@ from cosimlib.coscheduling import (
     describe,
     event_times,
     job_names,
-    job_states,
     lost_node_hours,
     mates_by_proportion,
     simulate_coscheduling,
@@ -24,10 +23,11 @@ from cosimlib.coscheduling import (
 )
 from cosimlib.display import count
 from cosimlib.explorers import explore_coscheduling
+from cosimlib.figures import plot_coupled_moment
 from cosimlib.metrics import busy_stretch
-from cosimlib.placement import node_stretches
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.explorers.redraws import assert_draws
 
 MINUTE = 60.0
 LETTERS = ("HH", "HY", "YH", "YY", "base")
@@ -69,38 +69,16 @@ def example(settings) -> Workload:
 
 
 def assert_shows(panel, schedule):
-    """Bars, line, headings, title and text are this schedule's, up to the event chosen."""
+    """Figure, title and text are this schedule's, up to the event chosen."""
     events, names = event_times(schedule), job_names(schedule)
     event = panel.settings["event"]
     at = events[event - 1]
     assert (panel.controls["event"].min, panel.controls["event"].max) == (1, len(events))
-    bars = panel.figure.data[: len(schedule.system.partitions)]
-    table = node_stretches(schedule)
-    for machine, bar in zip(schedule.system.partitions, bars, strict=True):
-        here = table[(table["machine"] == machine) & (table["start"] < at)]
-        np.testing.assert_allclose(bar.base, here["start"] / MINUTE, atol=1e-4)
-        length = (np.minimum(here["end"], at) - here["start"]) / MINUTE
-        np.testing.assert_allclose(bar.x, length, atol=1e-4)
-        np.testing.assert_allclose(bar.y, here["node"] + here["nodes"] / 2)
-        assert list(bar.width) == here["nodes"].tolist()
-        assert list(bar.text) == [f"<b>{names[job]}</b>" for job in here["job"]]
-        hatched = [shape == "/" for shape in bar.marker.pattern.shape]
-        assert hatched == (here["state"] == "holds").tolist()
-    assert {line.x0 for line in panel.figure.layout.shapes} == {at / MINUTE}
-    now = job_states(schedule, at).state
-    for machine, note in zip(
-        schedule.system.partitions, panel.figure.layout.annotations, strict=True
-    ):
-        queue = np.flatnonzero((now == "waiting") & (schedule.partition == machine))
-        shown = note.text.removeprefix(f"waiting on {machine}: ").split(" and ")[0]
-        named = [part.split(" (")[0] for part in shown.split(", ")]
-        assert named == ([names[job] for job in queue[:5]] or ["none"])
     interval = panel.settings["release_interval"]
     how = f"released every {interval / MINUTE:g} min" if interval else "never released"
-    assert panel.figure.layout.title.text == (
-        f"{schedule.policy}, held nodes {how}: minute {round(at / MINUTE, 2):g}, event {event} of "
-        f"{len(events)}"
-    )
+    when = f"minute {round(at / MINUTE, 2):g}, event {event} of {len(events)}"
+    title = f"{schedule.policy}, held nodes {how}: {when}"
+    assert_draws(panel, plot_coupled_moment(schedule, at=at, title=title, names=names))
     *sentences, outcome = panel.text.value.split("<br>")
     plain = [re.sub("</?b>", "", sentence) for sentence in sentences]
     assert plain == describe(schedule, at, names)
