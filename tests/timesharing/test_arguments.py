@@ -110,7 +110,6 @@ def test_a_job_wider_than_the_machine_and_coupled_machines_are_refused():
         simulate_timesharing(THREE, System.of(big=8, small=8))
 
 
-@pytest.mark.parametrize("columns", [{"submit_time": [], "run_time": [], "nodes": []}])
-def test_no_jobs_make_an_empty_schedule(columns):
-    schedule = simulate_timesharing(made(**columns), FOUR)
+def test_no_jobs_make_an_empty_schedule():
+    schedule = simulate_timesharing(made(submit_time=[], run_time=[], nodes=[]), FOUR)
     assert len(schedule.start_time) == len(schedule.series) == 0

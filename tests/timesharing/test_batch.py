@@ -128,12 +128,7 @@ def test_a_job_alone_feels_the_same_noise_in_batch_and_time_shared(spmd):
     ("wrong", "message"),
     [
         ({"noise": 1.5}, "noise=1.5; expected a probability from 0 to 1, or None"),
-        ({"noise": -0.1}, "noise=-0.1"),
-        ({"noise": math.nan}, "noise=nan"),
-        ({"noise": "much"}, "noise='much'"),
         ({"step": 0}, "step=0; expected seconds above 0"),
-        ({"step": -10}, "step=-10"),
-        ({"step": math.nan}, "step=nan"),
         ({"step": None}, "step=None"),
         ({"spmd": "no"}, "spmd='no'; expected True or False"),
     ],

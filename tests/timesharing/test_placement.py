@@ -165,12 +165,7 @@ def test_a_log_without_a_machine_is_refused():
     ("wrong", "message"),
     [
         ({"jobs": 0}, "jobs=0; expected a whole number from 1, or None"),
-        ({"jobs": -5}, "jobs=-5"),
-        ({"jobs": 1.5}, "jobs=1.5"),
-        ({"jobs": True}, "jobs=True"),
         ({"memory_per_node": 0.0}, "memory_per_node=0.0; expected GB above 0, or None"),
-        ({"memory_per_node": math.nan}, "memory_per_node=nan"),
-        ({"memory_per_node": "64"}, "memory_per_node='64'"),
     ],
     ids=str,
 )

@@ -1,7 +1,5 @@
 """Shares at moments: those of the slow version, and nothing else changes."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -137,11 +135,6 @@ def test_no_moments_and_no_jobs_make_an_empty_frame():
     ("wrong", "message"),
     [
         ([0.0, -1], r"sample\[1\]=-1; expected seconds from 0"),
-        ([math.nan], r"sample\[0\]=nan"),
-        ([1, math.inf], r"sample\[1\]=inf"),
-        (["10"], r"sample\[0\]='10'"),
-        ([None], r"sample\[0\]=None"),
-        ([True], r"sample\[0\]=True"),
         ([[1, 2]], r"sample\[0\]=\[1, 2\]"),
         (600.0, r"sample=600\.0; expected a sequence of moments in seconds, or None"),
         ("600", r"sample='600'; expected a sequence"),
