@@ -18,8 +18,15 @@ from cosimlib.files import write_whole
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import Workload
+from tests.suites import THOROUGH
 
 ZOO = Path(__file__).parent / "data" / "zoo"
+ODDEST = {
+    "a-day-beyond-the-machine", "no-header", "no-requested-times", "no-run-lasts",
+    "over-committed", "submissions-are-starts", "three-jobs",
+}  # fmt: skip
+"""Logs that slow tests take by day; at night they take all."""
+
 JOBS, NODES, SPAN = 300, 64, 4 * WEEK
 COLUMNS = ["job", "submit", "wait", "run", "processors", "cpu", "memory", "requested_processors",
            "requested_time", "requested_memory", "status", "user", "group", "executable", "queue",
@@ -64,6 +71,12 @@ def waited(table: pd.DataFrame, nodes: int) -> pd.DataFrame:
     jobs = table[list(names)].rename(columns=names)
     start = simulate_fcfs(Workload(jobs), System.of(nodes)).start_time
     return table.assign(wait=start - table["submit"])[COLUMNS]
+
+
+def odd_logs() -> list[Path]:
+    """The logs that slow tests take, in order."""
+    logs = sorted(ZOO.glob("*.swf.gz"))
+    return [path for path in logs if THOROUGH or path.name.partition(".")[0] in ODDEST]
 
 
 @oddity()

@@ -19,7 +19,7 @@ from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.comparison import naive
-from tests.zoo import ZOO
+from tests.zoo import odd_logs
 
 SIMULATORS = {"EASY": simulate_easy, "FCFS": simulate_fcfs}
 PLAIN = ["log", "median", "low", "high"]
@@ -334,7 +334,7 @@ def test_it_shows_itself(found):
     assert found.brief("p90", group="queue wide").index.tolist() == ["EASY", "FCFS"]
 
 
-@pytest.mark.parametrize("path", sorted(ZOO.glob("*.swf.gz")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", odd_logs(), ids=lambda path: path.name)
 def test_odd_logs_are_compared_or_declined_in_words(path):
     odd = open_log(str(path))
     names = ["FCFS"] if "requests" in odd.lacks else ["EASY", "FCFS"]

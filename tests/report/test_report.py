@@ -23,14 +23,7 @@ from cosimlib.units import HOUR
 from tests.cells import NO_NUMBER
 from tests.report.test_closures import CAPTION
 from tests.report.test_nodes import scheduled
-from tests.suites import THOROUGH
-from tests.zoo import ZOO
-
-LOGS = sorted(ZOO.glob("*.swf.gz"))
-ODDEST = {
-    "a-day-beyond-the-machine", "no-header", "no-requested-times", "no-run-lasts",
-    "over-committed", "submissions-are-starts", "three-jobs",
-}  # fmt: skip
+from tests.zoo import ZOO, odd_logs
 
 
 def name_of(path) -> str:
@@ -48,9 +41,7 @@ def example():
     return cs.report(example_log(jobs=600), budget=2)
 
 
-@pytest.mark.parametrize(
-    "log", [log for log in LOGS if THOROUGH or name_of(log) in ODDEST], ids=name_of
-)
+@pytest.mark.parametrize("log", odd_logs(), ids=name_of)
 def test_every_odd_log_has_a_page(log, tmp_path):
     report = report_on(name_of(log))
     page = report.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
