@@ -425,7 +425,9 @@ def _occupants(line, at, jobs):
 
 
 @kernel
-def preempt(followed, at, policy, preempted, rng):
+def preempt(
+    followed: tuple, at: np.ndarray, policy: int, preempted: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """The nodes that a policy preempts at each moment (moments × nodes), ascending, and their jobs.
 
     An idle node has no job, `occupancy.IDLE`.
