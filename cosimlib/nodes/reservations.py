@@ -5,13 +5,14 @@ earliest time from which enough nodes each have what it asks for, on the same GP
 it requested, beside the running jobs up to their expected ends and the jobs before it in the queue.
 A job whose time is now begins. The plan ends where no job that is left fits now.
 
-A reservation does not change its nodes while others are made. So a later job may be kept waiting by
-the choice of nodes where counts would let it start: starts may differ from those of
-``simulate_conservative(reservations="replanned")``, whose nodes have no names.
+A reservation keeps its nodes while those of later jobs are made, so that a later job may wait for
+longer than where nodes are counted, as in ``simulate_conservative(reservations="replanned")``.
 
-A job that begins takes nodes by the placement's rule; a reservation for later takes the nodes of
-the lowest numbers. On each of them both take the GPUs with the least idle part that is enough. Jobs
-that outlive their requests are expected to end right after now: nobody begins on their nodes now.
+A job that begins takes nodes by the placement's rule. A reservation for later takes the nodes on
+which the job fits for the shortest time before, and among equal ones those of the lowest numbers:
+so the others stay idle for longer. On each of its nodes a job takes the GPUs with the least idle
+part that is enough. Jobs that outlive their requests are expected to end right after now: nobody
+begins on their nodes now.
 
 What each node has idle is kept in a table of breakpoints: from each to the next it is constant.
 """
@@ -126,7 +127,7 @@ def _reserve(cluster: Cluster, queue: Queue, plan: Plan, size: int, job: int, no
     if until == size or plan.times[until] > end:
         _split(plan, size, until, end)
         size += 1
-    _choose_for_plan(cluster, queue, plan, job, row == 0)
+    _choose_for_plan(cluster, queue, plan, job, row)
     for place in places_of(queue, job):
         for later in range(row, until):
             move(cluster.nodes, plan.idle[later], place.node, request, place.gpus, TAKE)
@@ -158,20 +159,25 @@ def _fits_until(
 
 
 @kernel
-def _choose_for_plan(cluster: Cluster, queue: Queue, plan: Plan, job: int, is_now: bool) -> None:
-    """Choose nodes and GPUs of those that are idle for long enough."""
-    number, places, found = queue.jobs[job].request, places_of(queue, job), 0
-    request, nodes = cluster.requests[number], cluster.nodes
-    for node in range(nodes.size):
-        is_idle = plan.least[node, CORES] >= 0
-        nodes[node].barred_to = NOBODY if is_idle else job
-        if is_idle and found < places.size:
-            places[found].node = node
-            found += 1
-    if is_now:
+def _choose_for_plan(cluster: Cluster, queue: Queue, plan: Plan, job: int, row: int) -> None:
+    """Choose nodes and GPUs of those that are idle for long enough from a breakpoint on."""
+    number, places, least = queue.jobs[job].request, places_of(queue, job), plan.least
+    request, nodes, found = cluster.requests[number], cluster.nodes, 0
+    if row == 0:
+        for node in range(nodes.size):
+            nodes[node].barred_to = job if least[node, CORES] < 0 else NOBODY
         choose(cluster, number, job, places)
+        found = places.size
+    while found < places.size:
+        row -= 1
+        for node in range(nodes.size):
+            is_idle_since = least[node, CORES] >= 0 and found < places.size
+            if is_idle_since and (row < 0 or not fits(nodes, plan.idle[row], node, request)):
+                places[found].node = node
+                least[node, CORES] = -1
+                found += 1
     for place in places:
-        place.gpus = least_idle(plan.least, place.node, request, LEAST)
+        place.gpus = least_idle(least, place.node, request, LEAST)
 
 
 @kernel

@@ -312,6 +312,15 @@ def plan_pass(machine, policy, now):
         if begin == now:
             barred = set(range(len(idle))) - set(fitting)
             fitting = [number for number, _ in machine.options(job, barred)]
+        else:
+            before = [moment for moment in moments if moment < begin]
+
+            def idle_since(number, before=before, request=request):
+                """At how many moments before, one after the other, the job fits on a node."""
+                fit = [fits(at_moment(machine, holds, number, one), request) for one in before]
+                return next((n for n, each in enumerate(fit[::-1]) if not each), len(fit))
+
+            fitting.sort(key=idle_since)
         chosen = [(number, by_idle(idle[number], request)) for number in fitting[:wanted]]
         holds.append((request, chosen, begin, begin + requested))
         if begin == now:
