@@ -63,37 +63,11 @@ def pass_edges(edges: np.recarray, expected: np.recarray, state: np.record, now:
             state.closed += sign * edge.nodes
             if edge.kills:
                 state.enforced += sign * edge.nodes
-    state.next_fall = _next_fall(edges, state, now)
-
-
-@kernel
-def _next_fall(edges: np.recarray, state: np.record, now: float) -> float:
-    """When the next window that is known begins; infinity if none is known."""
+    state.next_fall = np.inf
     for row in range(state.edges, edges.size):
         if edges[row].edge == BEGINS and edges[row].known <= now:
-            return edges[row].time
-    return np.inf
-
-
-@kernel
-def are_too_many(state: np.record) -> bool:
-    """Whether jobs run on nodes that are closed to them."""
-    return state.enforced - state.closed > state.free
-
-
-@kernel
-def cut_one(jobs: np.recarray, running: np.ndarray, now: float) -> int:
-    """Cut the run of a job, so that it ends now; return its place among those running.
-
-    First jobs that have outlived their requests, then those that started last, then higher rows.
-    """
-    chosen = 0
-    for place in range(1, running.size):
-        if _comes_first(jobs, running[place], running[chosen], now):
-            chosen = place
-    job = jobs[running[chosen]]
-    job.run_time = cut_length(job.start_time, now)
-    return chosen
+            state.next_fall = edges[row].time
+            break
 
 
 @kernel
@@ -103,14 +77,3 @@ def cut_length(start_time: float, now: float) -> float:
     while start_time + run_time > now:
         run_time = np.nextafter(run_time, 0.0)
     return run_time
-
-
-@kernel
-def _comes_first(jobs: np.recarray, number: int, other: int, now: float) -> bool:
-    """Whether a job is killed before another."""
-    is_over = jobs[number].start_time + jobs[number].requested_time <= now
-    is_other_over = jobs[other].start_time + jobs[other].requested_time <= now
-    if is_over != is_other_over:
-        return is_over
-    start_time, other_start = jobs[number].start_time, jobs[other].start_time
-    return start_time > other_start or (start_time == other_start and number > other)

@@ -36,16 +36,15 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.batch import capacity
+from cosimlib.batch import machine as machines
 from cosimlib.batch import plan as planning
+from cosimlib.batch.machine import machine_of
 from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
 from cosimlib.batch.plan import JOB, STATE, Plan
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
-from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import records
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -130,26 +129,18 @@ def promised_starts(
 def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.recarray:
     """Records of jobs that have ended; their first reservations only if `promises` says so."""
     check.choice("reservations", reservations, RESERVATIONS)
-    jobs = _records(run)
-    states = records(1, STATE, free=run.total_nodes, kind=run.kind, promises=promises, changed=True)
-    states.next_start, states.movable_before = np.inf, -np.inf
-    edges = capacity.edges_of(run.calendar, run.total_nodes, jobs.submit_time)
-    waiting = np.empty(jobs.size, np.int64)
-    profile = np.recarray(2 * jobs.size + edges.size + 4, BREAKPOINT)
-    expected = np.recarray(min(jobs.size, run.total_nodes) + edges.size, STEP)
-    simulate = _keep_reservations if reservations == "kept" else _plan_anew
-    simulate(jobs, waiting, profile, expected, edges, states)
-    if states[0].now < np.inf:
-        _refuse(run.workload, jobs, states[0].now)
-    return jobs
-
-
-def _records(run: Prepared) -> np.recarray:
-    """Records of jobs that are all to come."""
-    jobs = records(run.rank.size, JOB, rank=run.rank, version=-1, **run.jobs._asdict())
-    jobs.start_time = jobs.reserved = jobs.promised = np.nan
+    machine = machine_of(run, JOB, STATE, promises=promises, events=-1)
+    jobs, state = machine.jobs, machine.state
+    jobs.reserved = jobs.promised = np.nan
+    jobs.version = -1
     by_request = pd.DataFrame({"nodes": jobs.nodes, "time": jobs.requested_time})
     jobs.alike = by_request.groupby(["nodes", "time"]).ngroup().to_numpy()
+    state.next_start, state.movable_before = np.inf, -np.inf
+    profile = np.recarray(2 * jobs.size + machine.edges.size + 4, BREAKPOINT)
+    simulate = _keep_reservations if reservations == "kept" else _plan_anew
+    simulate(Plan(machine, np.empty(jobs.size, np.int64), profile))
+    if state.now < np.inf:
+        _refuse(run.workload, jobs, state.now)
     return jobs
 
 
@@ -168,62 +159,47 @@ def _refuse(workload: Workload, jobs: np.recarray, now: float) -> None:
 
 
 @kernel
-def _keep_reservations(
-    jobs: np.recarray,
-    waiting: np.ndarray,
-    profile: np.recarray,
-    expected: np.recarray,
-    edges: np.recarray,
-    states: np.recarray,
-) -> None:
+def _keep_reservations(plan: Plan) -> None:
     """Simulate reservations that move earlier only, as long as no job outlives its request."""
-    state = states[0]
-    plan = Plan(jobs, waiting, profile, expected, edges, state, [(0.0, 0) for _ in range(0)])
+    state, waiting, profile = plan.machine.state, plan.waiting, plan.profile
     availability.clear(profile, state, -np.inf, state.free)
     while planning.next_instant(plan):
         availability.advance(profile, state, state.now)
-        ended, was_overdue = planning.absorb_ends(plan), state.overdue
+        begun, was_overdue = state.begun, state.overdue
+        ended = planning.absorb_ends(plan)
         is_broken = planning.absorb_edges(plan)
-        state.overdue = planning.is_overdue(plan)
+        state.overdue = planning.is_overdue(plan.machine.expected, state)
         if state.overdue or was_overdue or is_broken:
             _renew(plan)
         else:
             planning.begin_reserved(plan)
             if ended and state.movable_before > state.now:
                 _compress(plan)
-        new = planning.submit(plan)
-        planning.reserve_all(plan, waiting[state.waiting - new : state.waiting])
-        planning.promise(plan, new)
-        if state.begun:
+        first, queued = planning.submit(plan), waiting[: state.waiting]
+        planning.reserve_all(plan, queued[queued.size - (state.submitted - first) :])
+        planning.promise(plan.machine.jobs, first, state.submitted)
+        if state.begun > begun:
             planning.drop_begun(plan)
 
 
 @kernel
-def _plan_anew(
-    jobs: np.recarray,
-    waiting: np.ndarray,
-    profile: np.recarray,
-    expected: np.recarray,
-    edges: np.recarray,
-    states: np.recarray,
-) -> None:
+def _plan_anew(plan: Plan) -> None:
     """Simulate plans that are made from nothing at every instant.
 
     A plan ends where no job that is left could begin before the next event, for a reservation only
     takes nodes from those planned later. It is whole where first reservations are asked for.
     """
-    state = states[0]
-    plan = Plan(jobs, waiting, profile, expected, edges, state, [(0.0, 0) for _ in range(0)])
-    availability.clear(profile, state, -np.inf, state.free)
+    state = plan.machine.state
+    availability.clear(plan.profile, state, -np.inf, state.free)
     while planning.next_instant(plan):
         planning.absorb_ends(plan)
         planning.absorb_edges(plan)
-        new = planning.submit(plan)
-        is_whole = state.promises and new > 0
-        before = np.inf if is_whole else planning.next_event(plan)
+        first = planning.submit(plan)
+        is_whole = state.promises and first < state.submitted
+        before = np.inf if is_whole else machines.next_event(plan.machine)
         planning.order_queue(plan)
         planning.lay_out(plan)
-        numbers, place, planned = waiting[: state.waiting], planning.FIRST, planning.FIRST
+        numbers, place, planned = plan.waiting[: state.waiting], planning.FIRST, planning.FIRST
         while place < numbers.size:
             if planning.earliest_start(plan, numbers[place], before) < before:
                 while planned <= place:
@@ -232,7 +208,7 @@ def _plan_anew(
             else:
                 place += 1
         if is_whole:
-            planning.promise(plan, new)
+            planning.promise(plan.machine.jobs, first, state.submitted)
 
 
 @kernel
@@ -240,8 +216,8 @@ def _renew(plan: Plan) -> None:
     """Make all reservations anew, in order of the starts reserved so far."""
     planning.order_by_reservation(plan)
     planning.lay_out(plan)
-    planning.reserve_all(plan, plan.waiting[: plan.state.waiting])
-    plan.state.movable_before = -np.inf
+    planning.reserve_all(plan, plan.waiting[: plan.machine.state.waiting])
+    plan.machine.state.movable_before = -np.inf
 
 
 @kernel
@@ -252,12 +228,12 @@ def _compress(plan: Plan) -> None:
     where they did can move, nor one equal to the last that could not, with the same reservation.
     """
     planning.order_queue(plan)
-    profile, state = plan.profile, plan.state
+    jobs, profile, state = plan.machine.jobs, plan.profile, plan.machine.state
     before, state.movable_before = state.movable_before, -np.inf
     most, is_stale = availability.max_free(profile, state, before), False
     alike, reserved = -1, 0.0
     for number in plan.waiting[: state.waiting]:
-        job = plan.jobs[number]
+        job = jobs[number]
         if is_stale and job.nodes > most:
             most, is_stale = availability.max_free(profile, state, before), False
         if job.nodes > most or (job.alike == alike and job.reserved == reserved):
@@ -276,4 +252,4 @@ def _compress(plan: Plan) -> None:
             before = max(before, end)
             planning.expect_start(state, start)
             if start <= state.now:
-                planning.begin(plan, number)
+                machines.begin(plan.machine, number)

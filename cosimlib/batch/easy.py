@@ -28,19 +28,20 @@ A search of the queue finds the next job that may start without looking at all o
 `batch.queue` and `kernels.tournament`.
 """
 
-from heapq import heapify, heappop, heappush
-
 import numpy as np
 
 from cosimlib import checks as check
-from cosimlib.batch import capacity, queue
+from cosimlib.batch import machine as machines
+from cosimlib.batch import queue
+from cosimlib.batch.machine import NO_JOB, STATE_FLOATS, STATE_INTEGERS, Machine, machine_of
 from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
 from cosimlib.batch.prediction import Predictions, simulate_predicted
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
-from cosimlib.kernels import backfilling
+from cosimlib.kernels import backfilling, tournament
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.tournament import ROOT
+from cosimlib.kernels.records import record_type
+from cosimlib.kernels.tournament import NOBODY, ROOT
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -50,6 +51,21 @@ DECIDE = ("per_instant", "per_event")
 EXTRA_NODES, STRICTLY_BEFORE, NO_RESERVATION, NO_BACKFILLING = range(4)
 """What a job that overtakes must meet: end by the shadow time or take extra nodes; end strictly
 before the shadow time; nothing; or no job may overtake."""
+
+JOB = record_type(floats=queue.FLOATS, integers=f"{queue.INTEGERS} leaf coming")
+"""A job, and its leaf: 0 where it is still to come, has none yet, or has begun.
+
+`coming` says nothing of the job in whose record it stands: the field is a list of all jobs, by rank
+within each `queue.BLOCK` of submissions.
+"""
+
+STATE = record_type(
+    floats=f"{STATE_FLOATS} longest",
+    integers=f"{STATE_INTEGERS} rule per_event oldest leaves width limits",
+)
+"""State of a simulation: the longest request of all (s); the `rule` of backfilling; whether each
+event has a pass; the first job that may still wait; the leaves in use and those of the tree; the
+limits of jobs that start now."""
 
 
 def simulate_easy(
@@ -142,168 +158,96 @@ def simulate_in_passes(
     run: Prepared, rule: int, decide: str = "per_instant"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Starts and run times where jobs may overtake a blocked head by `rule`, as `EXTRA_NODES`."""
-    jobs, tree, states = queue.empty(run.jobs, run.rank, run.kind)
-    edges = capacity.edges_of(run.calendar, run.total_nodes, jobs.submit_time)
-    expected = np.recarray(min(jobs.size, run.total_nodes) + edges.size, STEP)
-    limits = np.recarray(edges.size + 3, STEP)
-    states.free, states.rule, states.per_event = run.total_nodes, rule, decide == "per_event"
-    _simulate(jobs, tree, expected, limits, edges, states)
+    machine = machine_of(run, JOB, STATE, rule=rule, per_event=decide == "per_event")
+    jobs = machine.jobs
+    machine.state.longest = jobs.requested_time.max(initial=0.0)
+    jobs.coming = queue.coming(jobs.rank, run.kind)
+    limits = np.recarray(machine.edges.size + 3, STEP)
+    _simulate(machine, tournament.empty(jobs.size), limits)
     return jobs.start_time.copy(), jobs.run_time.copy()
 
 
 @kernel
-def _simulate(
-    jobs: np.recarray,
-    tree: np.recarray,
-    expected: np.recarray,
-    limits: np.recarray,
-    edges: np.recarray,
-    states: np.recarray,
-) -> None:
+def _simulate(machine: Machine, tree: np.recarray, limits: np.recarray) -> None:
     """Write start times: events are absorbed, and there is a pass, until nothing is left to do."""
-    state, ends = states[0], [(0.0, 0) for _ in range(0)]
-    while state.begun < jobs.size or len(ends) > 0:
-        now, begun = _absorb_events(jobs, tree, expected, edges, state, ends), state.begun
-        run_pass(jobs, tree, expected, limits, state, now)
-        for number in range(begun, state.begun):
-            job = jobs[jobs[number].begun]
-            job.start_time = now
-            heappush(ends, (now + job.run_time, number))
+    state = machine.state
+    state.now = machines.next_event(machine)
+    while state.now < np.inf:
+        _absorb_events(machine, tree)
+        _run_pass(machine, tree, limits)
+        state.now = machines.next_event(machine)
 
 
 @kernel
-def _absorb_events(
-    jobs: np.recarray,
-    tree: np.recarray,
-    expected: np.recarray,
-    edges: np.recarray,
-    state: np.record,
-    ends: list[tuple[float, int]],
-) -> float:
-    """All events of the next instant, or the first of them if each has a pass; the instant.
+def _absorb_events(machine: Machine, tree: np.recarray) -> None:
+    """Absorb all events of this instant, or the first of them if each has a pass.
 
     The edges of windows at one instant are one event.
     """
-    now = jobs[state.submitted].submit_time if state.submitted < jobs.size else np.inf
-    now = min(now, edges[state.edges].time)
-    now = min(now, ends[0][0]) if len(ends) > 0 else now
-    while len(ends) > 0 and ends[0][0] <= now:
-        _end(jobs, expected, state, heappop(ends)[1])
+    jobs, state = machine.jobs, machine.state
+    while machines.end_next(machine) != NO_JOB:
         if state.per_event:
-            return now
-    if edges[state.edges].time <= now:
-        capacity.pass_edges(edges, expected, state, now)
-        _kill(jobs, expected, state, ends, now)
+            return
+    if machines.pass_edges(machine) and state.per_event:
+        return
+    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
+        queue.submit_next(machine, tree)
         if state.per_event:
-            return now
-    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= now:
-        queue.submit_next(jobs, tree, state)
-        if state.per_event:
-            return now
-    return now
+            return
 
 
 @kernel
-def _end(jobs: np.recarray, expected: np.recarray, state: np.record, number: int) -> None:
-    """Let the job end that was the so-manieth to begin."""
-    job = jobs[jobs[number].begun]
-    state.free += job.nodes
-    backfilling.expect(expected, state, job.start_time + job.requested_time, -job.nodes)
-
-
-@kernel
-def _kill(
-    jobs: np.recarray,
-    expected: np.recarray,
-    state: np.record,
-    ends: list[tuple[float, int]],
-    now: float,
-) -> None:
-    """Kill jobs until the others fit on the nodes that are open."""
-    while len(ends) > 0 and capacity.are_too_many(state):
-        running = np.empty(len(ends), np.int64)
-        for place in range(running.size):
-            running[place] = jobs[ends[place][1]].begun
-        place = capacity.cut_one(jobs, running, now)
-        _end(jobs, expected, state, ends.pop(place)[1])
-        heapify(ends)
-
-
-@kernel
-def run_pass(
-    jobs: np.recarray,
-    tree: np.recarray,
-    expected: np.recarray,
-    limits: np.recarray,
-    state: np.record,
-    now: float,
-) -> None:
-    """One pass: heads that fit begin, and then the jobs that do not delay the blocked head.
-
-    Jobs that begin leave the queue, hold nodes, are expected to end, and are listed as `begun`.
-    """
-    leaf, state.limits = ROOT, 0
+def _run_pass(machine: Machine, tree: np.recarray, limits: np.recarray) -> None:
+    """One pass: heads that fit begin, and then the jobs that do not delay the blocked head."""
+    state, leaf = machine.state, ROOT
+    state.limits = 0
     while tree[ROOT].nodes <= state.free:
-        leaf = queue.head(jobs, tree, limits, state, now)
-        if not _fits(expected, state, tree[leaf], now):
+        leaf = queue.head(machine, tree, limits)
+        if not _fits(machine, tree[leaf]):
             break
-        _begin(jobs, tree, expected, limits, state, leaf, now)
+        _begin(machine, tree, limits, leaf)
     if tree[ROOT].nodes > state.free or state.rule == NO_BACKFILLING:
         return
-    _keep_for_head(expected, limits, state, tree[leaf], now)
-    leaf = queue.next_fitting(jobs, tree, limits, state, ROOT, now)
+    _keep_for_head(machine, limits, tree[leaf])
+    leaf = queue.next_fitting(machine, tree, limits, ROOT, state.free)
     while leaf > 0:
-        _begin(jobs, tree, expected, limits, state, leaf, now)
-        leaf = queue.next_fitting(jobs, tree, limits, state, leaf, now)
+        _begin(machine, tree, limits, leaf)
+        leaf = queue.next_fitting(machine, tree, limits, leaf, state.free)
 
 
 @kernel
-def _fits(expected: np.recarray, state: np.record, job: np.record, now: float) -> bool:
+def _fits(machine: Machine, job: np.record) -> bool:
     """Whether a job fits now, and for as long as its requested time."""
+    expected, state, now = machine.expected, machine.state, machine.state.now
     if job.nodes > state.free or now + job.time <= state.next_fall:
         return job.nodes <= state.free
     return backfilling.earliest_start(expected, state, job.nodes, job.time, now) == now
 
 
 @kernel
-def _keep_for_head(
-    expected: np.recarray, limits: np.recarray, state: np.record, head: np.record, now: float
-) -> None:
+def _keep_for_head(machine: Machine, limits: np.recarray, head: np.record) -> None:
     """Limit the jobs that overtake, so that none delays the blocked head or runs into a window.
 
     They end by its shadow time or take extra nodes; without extra nodes, they end before it.
     """
-    begin, extra, last_end = np.inf, head.nodes, now + state.longest
+    expected, state, now = machine.expected, machine.state, machine.state.now
+    begin, last_end = now, now + state.longest
     if state.rule != NO_RESERVATION:
-        begin, extra = backfilling.reservation(expected, state, head.nodes, now)
-        if begin + head.time > state.next_fall:
-            begin = backfilling.earliest_start(expected, state, head.nodes, head.time, now)
-        last_end = max(last_end, begin + head.time)
-    if last_end > state.next_fall:
-        kept = np.inf, np.inf, backfilling.NONE
-        if state.rule == EXTRA_NODES:
-            kept = begin, begin + head.time, head.nodes
-        backfilling.limit_by_falls(expected, limits, state, kept, now)
-    elif state.rule == EXTRA_NODES:
-        backfilling.limit(limits, state, begin, extra)
+        begin = backfilling.earliest_start(expected, state, head.nodes, head.time, now)
+    kept = np.inf, np.inf, backfilling.NONE
+    if state.rule == EXTRA_NODES:
+        kept = begin, begin + head.time, head.nodes
+    until = begin if last_end <= state.next_fall else last_end
+    backfilling.limit_by_falls(expected, limits, state, kept, now, until)
     if state.rule == STRICTLY_BEFORE:
         backfilling.limit(limits, state, np.nextafter(begin, -np.inf), backfilling.NONE)
 
 
 @kernel
-def _begin(
-    jobs: np.recarray,
-    tree: np.recarray,
-    expected: np.recarray,
-    limits: np.recarray,
-    state: np.record,
-    leaf: int,
-    now: float,
-) -> None:
+def _begin(machine: Machine, tree: np.recarray, limits: np.recarray, leaf: int) -> None:
     """Let the job of a leaf begin."""
-    nodes, end = tree[leaf].nodes, now + tree[leaf].time
-    state.free -= nodes
-    backfilling.take(limits, state, nodes, end)
-    backfilling.expect(expected, state, end, nodes)
-    jobs[state.begun].begun = queue.take(jobs, tree, leaf)
-    state.begun += 1
+    number, nodes, end = tree[leaf].job, tree[leaf].nodes, machine.state.now + tree[leaf].time
+    tournament.put(tree, leaf, NOBODY, np.inf)
+    machine.jobs[number].leaf = 0
+    backfilling.take(limits, machine.state, nodes, end)
+    machines.begin(machine, number)

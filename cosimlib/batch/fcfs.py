@@ -9,8 +9,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from cosimlib.batch.easy import NO_BACKFILLING, simulate_in_passes
-from cosimlib.batch.orders import Order, prepare, schedule_of
-from cosimlib.batch.queue import HEAD_FIRST, SUBMITTED
+from cosimlib.batch.orders import HEAD_FIRST, SUBMITTED, Order, prepare, schedule_of
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule

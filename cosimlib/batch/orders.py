@@ -7,11 +7,14 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.batch.queue import HEAD_FIRST, STATIC, SUBMITTED, WFP
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload, check_run
+
+SUBMITTED, STATIC, WFP, HEAD_FIRST = range(4)
+"""Kinds of order: by submission; by ranks that stay; by WFP's scores of the moment; by ranks that
+stay, behind the job submitted first."""
 
 ORDERS = ("submit", "shortest", "longest", "smallest", "largest", "wfp", "sjbf")
 """Orders of the queue that have a name."""

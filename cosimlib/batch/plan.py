@@ -4,13 +4,14 @@
 go to the next instant, let jobs end and come, reserve the earliest start, begin what is due.
 """
 
-from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 
 from cosimlib.batch import capacity, queue
-from cosimlib.kernels import availability, backfilling
+from cosimlib.batch import machine as machines
+from cosimlib.batch.machine import NO_JOB, STATE_FLOATS, STATE_INTEGERS, Machine
+from cosimlib.kernels import availability
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, whole
 
@@ -26,17 +27,14 @@ since `version`.
 """
 
 STATE = record_type(
-    floats=f"now next_start rises movable_before {capacity.FLOATS}",
-    integers="kind submitted waiting free releases breakpoints version overdue changed begun "
-    f"promises idle {capacity.INTEGERS}",
+    floats=f"{STATE_FLOATS} next_start rises movable_before",
+    integers=f"{STATE_INTEGERS} waiting breakpoints version overdue promises events idle",
 )
-"""State of a simulation: the instant, and when the next reservation begins; the `kind` of order.
+"""State of a simulation: when the next reservation begins; before when waiting jobs could move.
 
-Then the jobs submitted and waiting, free nodes; what `backfilling` and `availability` need; how
-often nodes came free in the plan; before when waiting jobs could move; whether a job has outlived
-its request, and whether one came, began or ended at this instant; whether first reservations are
-asked for; how many jobs were planned at instants at which nothing changed; the fields of
-`batch.capacity`.
+Then the jobs waiting; what `availability` needs; how often nodes came free in the plan; whether a
+job has outlived its request; whether first reservations are asked for; how often a job or a window
+has come, begun or ended; how many jobs were planned at instants at which none did.
 """
 
 FIRST = whole(0)
@@ -46,65 +44,40 @@ MOST_IDLE, MOST_IDLE_PER_JOB = 1_000_000, 2_000
 
 
 class Plan(NamedTuple):
-    """Everything that a kernel needs.
+    """The machine; numbers of jobs, of which ``state.waiting`` wait; breakpoints of free nodes."""
 
-    `waiting` are numbers of jobs, of which ``state.waiting`` count; the rows of `profile`, of
-    `expected` and of `edges` are breakpoints, releases and edges of windows; `ends` is a heap of
-    the true ends of running jobs.
-    """
-
-    jobs: np.recarray
+    machine: Machine
     waiting: np.ndarray
     profile: np.recarray
-    expected: np.recarray
-    edges: np.recarray
-    state: np.record
-    ends: list[tuple[float, int]]
-
-
-@kernel
-def next_event(plan: Plan) -> float:
-    """The next end, edge of a window, or submission; infinity once no job is left."""
-    jobs, state, ends = plan.jobs, plan.state, plan.ends
-    is_left = state.waiting > 0 or state.submitted < jobs.size or len(ends) > 0
-    event = plan.edges[state.edges].time if is_left else np.inf
-    if state.submitted < jobs.size:
-        event = min(event, jobs[state.submitted].submit_time)
-    return min(event, ends[0][0]) if len(ends) > 0 else event
 
 
 @kernel
 def next_instant(plan: Plan) -> bool:
     """Go on to the next event or reserved start; False if there is none, or too many idle."""
-    state, now = plan.state, min(next_event(plan), plan.state.next_start)
-    if not state.changed:
+    state = plan.machine.state
+    events = state.submitted + state.edges + 2 * state.begun - state.running
+    if events == state.events:
         state.idle += state.waiting
-    state.now, state.changed = now, False
-    return now < np.inf and state.idle <= MOST_IDLE + MOST_IDLE_PER_JOB * plan.jobs.size
+    state.events = events
+    now: float = min(machines.next_event(plan.machine), state.next_start)
+    state.now = now
+    return now < np.inf and state.idle <= MOST_IDLE + MOST_IDLE_PER_JOB * plan.waiting.size
 
 
 @kernel
 def absorb_ends(plan: Plan) -> bool:
     """End jobs, and let what they leave early be free in the plan; whether any ends by now."""
-    state, ended = plan.state, False
-    while len(plan.ends) > 0 and plan.ends[0][0] <= state.now:
-        _end(plan, heappop(plan.ends)[1])
-        ended = True
+    state, ended = plan.machine.state, False
+    number = machines.end_next(plan.machine)
+    while number != NO_JOB:
+        job, ended = plan.machine.jobs[number], True
+        expected_end = job.start_time + job.requested_time
+        if expected_end > state.now:
+            availability.add(plan.profile, state, state.now, expected_end, job.nodes)
+            state.movable_before = max(state.movable_before, expected_end)
+            state.version += 1
+        number = machines.end_next(plan.machine)
     return ended
-
-
-@kernel
-def _end(plan: Plan, number: int) -> None:
-    """End a job, and let what it leaves early be free in the plan."""
-    job, state = plan.jobs[number], plan.state
-    expected_end = job.start_time + job.requested_time
-    backfilling.expect(plan.expected, state, expected_end, -job.nodes)
-    state.free += job.nodes
-    if expected_end > state.now:
-        availability.add(plan.profile, state, state.now, expected_end, job.nodes)
-        state.movable_before = max(state.movable_before, expected_end)
-        state.version += 1
-    state.changed = True
 
 
 @kernel
@@ -113,62 +86,53 @@ def absorb_edges(plan: Plan) -> bool:
 
     A window that becomes known takes its nodes in the plan, where they may not all be free.
     """
-    state, edges, is_broken = plan.state, plan.edges, False
-    for row in range(state.edges, edges.size):
+    state, edges, is_broken = plan.machine.state, plan.machine.edges, False
+    row = state.edges
+    while edges[row].time <= state.now:
         edge = edges[row]
-        if edge.time > state.now:
-            break
         if edge.edge == capacity.KNOWN:
             least = availability.min_free(plan.profile, state, edge.start, edge.end)
             is_broken = is_broken or least < edge.nodes
             availability.add(plan.profile, state, edge.start, edge.end, -edge.nodes)
-    if edges[state.edges].time <= state.now:
-        capacity.pass_edges(edges, plan.expected, state, state.now)
-        state.changed = True
-        while len(plan.ends) > 0 and capacity.are_too_many(state):
-            running = np.empty(len(plan.ends), np.int64)
-            for place in range(running.size):
-                running[place] = plan.ends[place][1]
-            _end(plan, plan.ends.pop(capacity.cut_one(plan.jobs, running, state.now))[1])
-            heapify(plan.ends)
-            is_broken = True
-    return is_broken
+        row += 1
+    running = state.running
+    machines.pass_edges(plan.machine)
+    return is_broken or state.running < running
 
 
 @kernel
-def is_overdue(plan: Plan) -> bool:
+def is_overdue(expected: np.recarray, state: np.record) -> bool:
     """Whether a job has outlived its request."""
-    state = plan.state
-    return state.releases > 0 and plan.expected[state.releases - 1].time <= state.now
+    return state.releases > 0 and expected[state.releases - 1].time <= state.now
 
 
 @kernel
 def submit(plan: Plan) -> int:
-    """Put the jobs that come by now at the end of the queue; return how many."""
-    jobs, state, first = plan.jobs, plan.state, plan.state.submitted
+    """Put the jobs that come by now at the end of the queue; return the first of them."""
+    jobs, state = plan.machine.jobs, plan.machine.state
+    first = state.submitted
     while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
         plan.waiting[state.waiting] = state.submitted
         state.submitted += 1
         state.waiting += 1
-        state.changed = True
-    return state.submitted - first
+    return first
 
 
 @kernel
-def promise(plan: Plan, new: int) -> None:
-    """Note the reservations of the jobs that were submitted last as their first ones."""
-    for number in range(plan.state.submitted - new, plan.state.submitted):
-        plan.jobs[number].promised = plan.jobs[number].reserved
+def promise(jobs: np.recarray, first: int, last: int) -> None:
+    """Note the reservations of some jobs as their first ones."""
+    for number in range(first, last):
+        jobs[number].promised = jobs[number].reserved
 
 
 @kernel
 def drop_begun(plan: Plan) -> None:
     """Drop jobs that have begun from the queue, and find out which reservation is the next."""
-    state, kept = plan.state, 0
-    state.next_start, state.begun = np.inf, False
+    jobs, state, kept = plan.machine.jobs, plan.machine.state, 0
+    state.next_start = np.inf
     for number in plan.waiting[: state.waiting]:
-        if np.isnan(plan.jobs[number].start_time):
-            expect_start(state, plan.jobs[number].reserved)
+        if np.isnan(jobs[number].start_time):
+            expect_start(state, jobs[number].reserved)
             plan.waiting[kept] = number
             kept += 1
     state.waiting = kept
@@ -185,55 +149,29 @@ def expect_start(state: np.record, reserved: float) -> None:
 def order_queue(plan: Plan) -> None:
     """Drop jobs that have begun, and put the others in the queue's order."""
     drop_begun(plan)
-    state = plan.state
-    queue.sort(plan.jobs, plan.waiting[: state.waiting], state.kind, state.now)
+    jobs, state = plan.machine.jobs, plan.machine.state
+    queue.sort(jobs, plan.waiting[: state.waiting], state.kind, state.now)
 
 
 @kernel
 def order_by_reservation(plan: Plan) -> None:
-    """Drop jobs that have begun; put the others in order of reservations (ties: the queue's order).
-
-    They are sorted by insertion, for they are nearly in this order where they were in it before.
-    """
-    drop_begun(plan)
-    state, jobs, waiting = plan.state, plan.jobs, plan.waiting
-    queue.rank(jobs, waiting[: state.waiting], state.kind, state.now)
-    for last in range(1, state.waiting):
-        number, place = waiting[last], last
-        while place > 0 and _is_reserved_before(jobs, number, waiting[place - 1]):
-            waiting[place] = waiting[place - 1]
-            place -= 1
-        waiting[place] = number
-
-
-@kernel
-def _is_reserved_before(jobs: np.recarray, number: int, other: int) -> bool:
-    """Whether a job's reservation begins before another's."""
-    reserved, other_reserved = jobs[number].reserved, jobs[other].reserved
-    if reserved != other_reserved:
-        return reserved < other_reserved
-    return queue.precedes(jobs, number, other)
+    """Drop jobs that have begun; order the others by reservation (ties: the queue's order)."""
+    jobs = plan.machine.jobs
+    for number in plan.waiting[: plan.machine.state.waiting]:
+        jobs[number].before_rank = jobs[number].reserved
+    order_queue(plan)
+    for number in plan.waiting[: plan.machine.state.waiting]:
+        jobs[number].before_rank = 0.0
 
 
 @kernel
 def begin_reserved(plan: Plan) -> None:
     """Begin the jobs whose reservations begin now."""
-    state = plan.state
+    jobs, state = plan.machine.jobs, plan.machine.state
     if state.next_start <= state.now:
         for number in plan.waiting[: state.waiting]:
-            if plan.jobs[number].reserved <= state.now:
-                begin(plan, number)
-
-
-@kernel
-def begin(plan: Plan, number: int) -> None:
-    """Begin a job."""
-    job, state = plan.jobs[number], plan.state
-    job.start_time = state.now
-    state.changed = state.begun = True
-    state.free -= job.nodes
-    backfilling.expect(plan.expected, state, state.now + job.requested_time, job.nodes)
-    heappush(plan.ends, (state.now + job.run_time, number))
+            if jobs[number].reserved <= state.now:
+                machines.begin(plan.machine, number)
 
 
 @kernel
@@ -242,7 +180,7 @@ def lay_out(plan: Plan) -> None:
 
     If a job has outlived its request, its nodes count as free from now on.
     """
-    profile, expected, state = plan.profile, plan.expected, plan.state
+    profile, expected, state = plan.profile, plan.machine.expected, plan.machine.state
     free = state.free
     availability.clear(profile, state, state.now, free)
     for row in range(state.releases - 1, -1, -1):
@@ -260,8 +198,9 @@ def lay_out(plan: Plan) -> None:
 @kernel
 def earliest_start(plan: Plan, number: int, before: float) -> float:
     """The earliest start of a job, if that is before a moment; else the moment, or a later one."""
-    job, state = plan.jobs[number], plan.state
-    alike = plan.jobs[job.alike]
+    jobs, state = plan.machine.jobs, plan.machine.state
+    job = jobs[number]
+    alike = jobs[job.alike]
     since = alike.none_before if alike.version == state.version else state.now
     if since >= before:
         return since
@@ -286,12 +225,9 @@ def reserve(plan: Plan, numbers: np.ndarray, place: int) -> int:
 
     So for the equal jobs that come next, as far as they fit beside it. Returns the next place.
     """
-    jobs, profile, state = plan.jobs, plan.profile, plan.state
-    job, start, last = (
-        jobs[numbers[place]],
-        earliest_start(plan, numbers[place], np.inf),
-        place + 1,
-    )
+    jobs, profile, state = plan.machine.jobs, plan.profile, plan.machine.state
+    job, last = jobs[numbers[place]], place + 1
+    start = earliest_start(plan, numbers[place], np.inf)
     end = start + job.requested_time
     if last < numbers.size and jobs[numbers[last]].alike == job.alike:
         stop = place + availability.min_free(profile, state, start, end) // job.nodes
@@ -302,5 +238,5 @@ def reserve(plan: Plan, numbers: np.ndarray, place: int) -> int:
     for number in numbers[place:last]:
         jobs[number].reserved = start
         if start <= state.now and job.nodes <= state.free:
-            begin(plan, number)
+            machines.begin(plan.machine, number)
     return last

@@ -10,14 +10,16 @@ rather than user runtime estimates, IEEE TPDS 18(6), 2007). The paper differs: a
 too short grows by steps of 1, 5, 15, 30 minutes and so on, not at once to the requested time.
 """
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.batch import machine as machines
 from cosimlib.batch import queue
-from cosimlib.batch.orders import Prepared
+from cosimlib.batch.machine import NO_JOB, STATE_FLOATS, STATE_INTEGERS, Machine, machine_of
+from cosimlib.batch.orders import HEAD_FIRST, Prepared
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
@@ -34,9 +36,19 @@ USER = record_type(floats="last before", integers="ended")
 """How many jobs of a user have ended, and the run times of the last two of them."""
 
 STATE = record_type(
-    integers="kind shortest_first last_two per_event extra_nodes submitted waiting running free "
-    "releases limits"
+    floats=STATE_FLOATS,
+    integers=f"{STATE_INTEGERS} shortest_first last_two per_event extra_nodes waiting limits",
 )
+
+
+class Predicted(NamedTuple):
+    """The machine, its users, waiting jobs; ends as predicted, limits of jobs that overtake."""
+
+    machine: Machine
+    users: np.recarray
+    waiting: np.ndarray
+    planned: np.recarray
+    limits: np.recarray
 
 
 def simulate_predicted(
@@ -53,18 +65,18 @@ def simulate_predicted(
     shortest_first : bool
         Whether ranks are predictions.
     """
-    jobs = records(run.rank.size, JOB, rank=run.rank, **run.jobs._asdict())
+    machine = machine_of(
+        run, JOB, STATE, last_two=isinstance(predict, str), per_event=per_event,
+        extra_nodes=extra_nodes, shortest_first=shortest_first,
+    )  # fmt: skip
+    jobs = machine.jobs
     jobs.predicted = np.minimum(_given(run.workload, jobs, predict), jobs.requested_time)
     user = pd.factorize(run.workload.column("user"))[0]
     # A job that names no user is one of its own.
     jobs.user = np.where(user < 0, user.max(initial=0) + 1 + np.arange(user.size), user)
-    users, states = records(2 * user.size + 1, USER), records(1, STATE)
-    states.kind, states.shortest_first, states.free = run.kind, shortest_first, run.total_nodes
-    states.last_two, states.per_event = isinstance(predict, str), per_event
-    states.extra_nodes = extra_nodes
-    waiting, running = (np.empty(jobs.size, np.int64) for _ in range(2))
-    expected = np.recarray(min(jobs.size, run.total_nodes), STEP)
-    _simulate(jobs, users, waiting, running, expected, np.recarray(1, STEP), states)
+    waiting, planned = np.empty(jobs.size, np.int64), np.empty_like(machine.expected)
+    users, limits = records(2 * user.size + 1, USER), np.recarray(1, STEP)
+    _simulate(Predicted(machine, users, waiting, planned, limits))
     return jobs.start_time.copy()
 
 
@@ -86,31 +98,44 @@ def _given(workload: Workload, jobs: np.recarray, predict: Predictions) -> np.nd
 
 
 @kernel
-def _simulate(
-    jobs: np.recarray,
-    users: np.recarray,
-    waiting: np.ndarray,
-    running: np.ndarray,
-    expected: np.recarray,
-    limits: np.recarray,
-    states: np.recarray,
-) -> None:
+def _simulate(run: Predicted) -> None:
     """Write start times: events are absorbed, and there is a pass, until nothing is left to do."""
-    state = states[0]
-    while state.submitted < jobs.size or state.running > 0:
-        now = _absorb_events(jobs, users, waiting, running, state)
-        queued = waiting[: state.waiting]
-        _predict(jobs, users, queued, state)
-        queue.sort(jobs, queued, state.kind, now)
-        _run_pass(jobs, waiting, running, expected, limits, state, now)
+    machine, state = run.machine, run.machine.state
+    state.now = machines.next_event(machine)
+    while state.now < np.inf:
+        _absorb_events(run)
+        _predict(run)
+        queue.sort(machine.jobs, run.waiting[: state.waiting], state.kind, state.now)
+        _run_pass(run)
+        state.now = machines.next_event(machine)
 
 
 @kernel
-def _predict(jobs: np.recarray, users: np.recarray, waiting: np.ndarray, state: np.record) -> None:
+def _absorb_events(run: Predicted) -> None:
+    """Absorb all events of this instant, or the first of them if each has a pass."""
+    jobs, state = run.machine.jobs, run.machine.state
+    number = machines.end_next(run.machine)
+    while number != NO_JOB:
+        user = run.users[jobs[number].user]
+        user.ended, user.before, user.last = user.ended + 1, user.last, jobs[number].run_time
+        if state.per_event:
+            return
+        number = machines.end_next(run.machine)
+    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
+        run.waiting[state.waiting] = state.submitted
+        state.waiting += 1
+        state.submitted += 1
+        if state.per_event:
+            return
+
+
+@kernel
+def _predict(run: Predicted) -> None:
     """Renew the predictions of waiting jobs, and their ranks where these are predictions."""
-    for number in waiting:
-        job = jobs[number]
-        user = users[job.user]
+    state = run.machine.state
+    for number in run.waiting[: state.waiting]:
+        job = run.machine.jobs[number]
+        user = run.users[job.user]
         if state.last_two and user.ended > 1:
             job.predicted = min(job.requested_time, (user.last + user.before) / 2.0)
         if state.shortest_first:
@@ -118,83 +143,39 @@ def _predict(jobs: np.recarray, users: np.recarray, waiting: np.ndarray, state: 
 
 
 @kernel
-def _absorb_events(
-    jobs: np.recarray,
-    users: np.recarray,
-    waiting: np.ndarray,
-    running: np.ndarray,
-    state: np.record,
-) -> float:
-    """All events of the next instant, or the first of them if each has a pass; the instant."""
-    now = jobs[state.submitted].submit_time if state.submitted < jobs.size else np.inf
-    for number in running[: state.running]:
-        now = min(now, jobs[number].start_time + jobs[number].run_time)
-    kept = ended = 0
-    for place in range(state.running):
-        job = jobs[running[place]]
-        if job.start_time + job.run_time <= now and not (state.per_event and ended > 0):
-            state.free += job.nodes
-            user = users[job.user]
-            user.ended, user.before, user.last = user.ended + 1, user.last, job.run_time
-            ended += 1
-        else:
-            running[kept] = running[place]
-            kept += 1
-    state.running = kept
-    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= now:
-        if state.per_event and ended > 0:
-            break
-        waiting[state.waiting] = state.submitted
-        state.waiting += 1
-        state.submitted += 1
-        ended += state.per_event
-    return now
-
-
-@kernel
-def _run_pass(
-    jobs: np.recarray,
-    waiting: np.ndarray,
-    running: np.ndarray,
-    expected: np.recarray,
-    limits: np.recarray,
-    state: np.record,
-    now: float,
-) -> None:
+def _run_pass(run: Predicted) -> None:
     """One pass: each job in order starts if it may, and the first that does not is reserved."""
+    jobs, state, waiting = run.machine.jobs, run.machine.state, run.waiting
     kept = state.limits = 0
     for place in range(state.waiting):
         number = waiting[place]
         job = jobs[number]
-        end = now + job.predicted
-        if backfilling.may_start(limits, state, job.nodes, end):
-            job.start_time = now
-            state.free -= job.nodes
-            backfilling.take(limits, state, job.nodes, end)
-            running[state.running] = number
-            state.running += 1
-            if kept == 0 and state.kind == queue.HEAD_FIRST:
-                queue.sort(jobs, waiting[place + 1 : state.waiting], state.kind, now)
+        end = state.now + job.predicted
+        if backfilling.may_start(run.limits, state, job.nodes, end):
+            backfilling.take(run.limits, state, job.nodes, end)
+            machines.begin(run.machine, number)
+            if kept == 0 and state.kind == HEAD_FIRST:
+                queue.sort(jobs, waiting[place + 1 : state.waiting], state.kind, state.now)
             continue
         if kept == 0:
-            _expect_ends(jobs, running, expected, state, now)
-            backfilling.reserve(expected, limits, state, job.nodes, now)
-            if not state.extra_nodes:
-                shadow_time = np.nextafter(limits[0].time, -np.inf)
-                backfilling.limit(limits, state, shadow_time, backfilling.NONE)
+            _reserve(run, job.nodes)
         waiting[kept] = number
         kept += 1
     state.waiting = kept
 
 
 @kernel
-def _expect_ends(
-    jobs: np.recarray, running: np.ndarray, expected: np.recarray, state: np.record, now: float
-) -> None:
-    """Expect running jobs to end when predicted, or, if that is over, when requested."""
+def _reserve(run: Predicted, nodes: int) -> None:
+    """Reserve nodes for the head, beside jobs that end when predicted or else when requested."""
+    state, jobs, releases = run.machine.state, run.machine.jobs, run.machine.state.releases
     state.releases = 0
-    for number in running[: state.running]:
-        job = jobs[number]
+    for row in range(state.running):
+        job = jobs[run.machine.ends[row].job]
         end = job.start_time + job.predicted
-        end = end if end > now else job.start_time + job.requested_time
-        backfilling.expect(expected, state, end, job.nodes)
+        end = end if end > state.now else job.start_time + job.requested_time
+        backfilling.expect(run.planned, state, end, job.nodes)
+    backfilling.reserve(run.planned, run.limits, state, nodes, state.now)
+    state.releases = releases
+    if not state.extra_nodes:
+        shadow_time = np.nextafter(run.limits[0].time, -np.inf)
+        backfilling.limit(run.limits, state, shadow_time, backfilling.NONE)

@@ -10,70 +10,42 @@ submission, and the job with the highest score of the moment is sought among all
 
 import numpy as np
 
-from cosimlib.batch import capacity
+from cosimlib.batch.machine import Machine
+from cosimlib.batch.orders import HEAD_FIRST, SUBMITTED, WFP
 from cosimlib.kernels import tournament
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.tournament import NOBODY, ROOT
-from cosimlib.workload import JobArrays
-
-SUBMITTED, STATIC, WFP, HEAD_FIRST = range(4)
-"""Kinds of order: by submission; by ranks that stay; by WFP's scores of the moment; by ranks that
-stay, behind the job submitted first."""
 
 BLOCK = 256
 
-FLOATS, INTEGERS = "submit_time run_time requested_time rank start_time", "nodes"
-"""Fields of a job that every policy of this room reads; the times in seconds."""
+FLOATS, INTEGERS = "submit_time run_time requested_time start_time rank before_rank", "nodes"
+"""Fields of a job that every policy of this room reads; the times in seconds.
 
-JOB = record_type(floats=FLOATS, integers=f"{INTEGERS} leaf coming begun")
-"""A job, and its leaf: 0 where it is still to come, has none yet, or has begun.
-
-Two fields are lists of jobs and say nothing of the job in whose record they stand: `coming` has all
-jobs, by rank within each `BLOCK` of submissions; `begun` those that have begun, one after another.
-"""
-
-STATE = record_type(
-    floats=f"longest {capacity.FLOATS}",
-    integers="kind rule per_event submitted oldest leaves width begun free releases limits "
-    f"{capacity.INTEGERS}",
-)
-"""State of a simulation: `kind` of order, `rule` of backfilling, whether each event has a pass.
-
-Then how many jobs have been submitted, the first of them that may still wait, the leaves in use and
-those of the tree; how many jobs have begun, free nodes, expected releases; the limits of jobs that
-start now, the longest request of all (s), and the fields of `batch.capacity`.
+The lowest `rank` comes first in the queue, but `before_rank` counts before it; it is usually 0.
 """
 
 
-def empty(
-    jobs: JobArrays, rank: np.ndarray, kind: int
-) -> tuple[np.recarray, np.recarray, np.recarray]:
-    """Records of jobs that are all to come, a tree for them, and one record of state."""
-    n = rank.size
-    rows = records(n, JOB, rank=rank, **jobs._asdict())
-    np.nan_to_num(rows.requested_time, copy=False)
-    coming = np.arange(n)
-    by_submission = kind in (SUBMITTED, WFP)
-    rows.coming = coming if by_submission else np.lexsort((rank, coming // BLOCK))
-    longest = rows.requested_time.max(initial=0.0)
-    states = records(1, STATE, kind=kind, next_fall=np.inf, longest=longest)
-    return rows, tournament.empty(n), states
+def coming(rank: np.ndarray, kind: int) -> np.ndarray:
+    """All jobs, by rank within each `BLOCK` of submissions."""
+    numbers = np.arange(rank.size)
+    return numbers if kind in (SUBMITTED, WFP) else np.lexsort((rank, numbers // BLOCK))
 
 
 @kernel
-def submit_next(jobs: np.recarray, tree: np.recarray, state: np.record) -> None:
+def submit_next(machine: Machine, tree: np.recarray) -> None:
     """Let the next job wait."""
+    state = machine.state
     if state.submitted % BLOCK == 0:
-        _give_leaves(jobs, tree, state)
-    job = jobs[state.submitted]
+        _give_leaves(machine, tree)
+    job = machine.jobs[state.submitted]
     tournament.put(tree, job.leaf, job.nodes, job.requested_time)
     state.submitted += 1
 
 
 @kernel
-def _give_leaves(jobs: np.recarray, tree: np.recarray, state: np.record) -> None:
+def _give_leaves(machine: Machine, tree: np.recarray) -> None:
     """Give leaves to the waiting jobs and the next block, merged by rank."""
+    jobs, state = machine.jobs, machine.state
     first, last, waiting = state.submitted, min(state.submitted + BLOCK, jobs.size), 0
     for leaf in range(state.width, state.width + state.leaves):
         if tree[leaf].nodes < NOBODY:
@@ -105,47 +77,28 @@ def _give_leaves(jobs: np.recarray, tree: np.recarray, state: np.record) -> None
 
 
 @kernel
-def take(jobs: np.recarray, tree: np.recarray, leaf: int) -> int:
-    """Let the job of a leaf, which is returned, wait no longer."""
-    job = tree[leaf].job
-    tournament.put(tree, leaf, NOBODY, np.inf)
-    jobs[job].leaf = 0
-    return job
-
-
-@kernel
-def head(
-    jobs: np.recarray, tree: np.recarray, limits: np.recarray, state: np.record, now: float
-) -> int:
+def head(machine: Machine, tree: np.recarray, limits: np.recarray) -> int:
     """The leaf of the first job in order, where one waits and nothing is reserved yet."""
+    jobs, state = machine.jobs, machine.state
     if state.kind == HEAD_FIRST:
         while jobs[state.oldest].leaf == 0:
             state.oldest += 1
         return jobs[state.oldest].leaf
-    free = state.free
-    state.free = NOBODY - ROOT
-    first = next_fitting(jobs, tree, limits, state, ROOT, now)
-    state.free = free
-    return first
+    return next_fitting(machine, tree, limits, ROOT, NOBODY - ROOT)
 
 
 @kernel
 def next_fitting(
-    jobs: np.recarray,
-    tree: np.recarray,
-    limits: np.recarray,
-    state: np.record,
-    leaf: int,
-    now: float,
+    machine: Machine, tree: np.recarray, limits: np.recarray, leaf: int, free: int
 ) -> int:
-    """The first leaf in order, from a leaf on, whose job may start now; 0 if none may."""
-    free, rows = state.free, state.limits
+    """The first leaf in order, from a leaf on, whose job may start on the free nodes; 0 if none."""
+    state, now, rows = machine.state, machine.state.now, machine.state.limits
     if state.kind != WFP:
         return tournament.next_fitting(tree, leaf, free, limits, rows, now)
     first, highest = 0, -1.0
     leaf = tournament.next_fitting(tree, ROOT, free, limits, rows, now)
     while leaf > 0:
-        score = wfp_score(jobs[tree[leaf].job], now)
+        score = wfp_score(machine.jobs[tree[leaf].job], now)
         if score > highest:
             first, highest = leaf, score
         other = tournament.right_of(leaf)
@@ -185,14 +138,16 @@ def sort(jobs: np.recarray, waiting: np.ndarray, kind: int, now: float) -> None:
     rank(jobs, waiting, kind, now)
     for last in range(1, waiting.size):
         number, place = waiting[last], last
-        while place > 0 and precedes(jobs, number, waiting[place - 1]):
+        while place > 0 and _precedes(jobs, number, waiting[place - 1]):
             waiting[place] = waiting[place - 1]
             place -= 1
         waiting[place] = number
 
 
 @kernel
-def precedes(jobs: np.recarray, number: int, other: int) -> bool:
+def _precedes(jobs: np.recarray, number: int, other: int) -> bool:
     """Whether a job comes before another in the queue."""
-    rank, other_rank = jobs[number].rank, jobs[other].rank
-    return rank < other_rank or (rank == other_rank and number < other)
+    job, before = jobs[number], jobs[other]
+    if job.before_rank != before.before_rank:
+        return job.before_rank < before.before_rank
+    return job.rank < before.rank or (job.rank == before.rank and number < other)

@@ -21,8 +21,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.batch.easy import EXTRA_NODES, simulate_in_passes
-from cosimlib.batch.orders import Prepared
-from cosimlib.batch.queue import HEAD_FIRST, SUBMITTED, WFP
+from cosimlib.batch.orders import HEAD_FIRST, SUBMITTED, WFP, Prepared
 from cosimlib.filling import FILLING_POLICIES
 from cosimlib.forecasting.history import History
 from cosimlib.policies import SIMULATORS, Simulator

@@ -31,36 +31,22 @@ NONE = whole(0)
 @kernel
 def expect(expected: np.recarray, state: np.record, time: float, nodes: int) -> None:
     """Expect more nodes, or fewer, to come free at a time."""
-    place = _row_at(expected, state.releases, time)
-    if place == state.releases or expected[place].time != time:
+    place = state.releases
+    while place > 0 and expected[place - 1].time < time:
+        place -= 1
+    if place == 0 or expected[place - 1].time != time:
         for row in range(state.releases, place, -1):
-            _move(expected, row - 1, row)
-        expected[place].time, expected[place].nodes = time, 0
+            before = expected[row - 1]
+            expected[row].time, expected[row].nodes = before.time, before.nodes
+        expected[place].time, expected[place].nodes = time, nodes
         state.releases += 1
-    expected[place].nodes += nodes
-    if expected[place].nodes == 0:
-        for row in range(place + 1, state.releases):
-            _move(expected, row, row - 1)
+        return
+    expected[place - 1].nodes += nodes
+    if expected[place - 1].nodes == 0:
+        for row in range(place, state.releases):
+            after = expected[row]
+            expected[row - 1].time, expected[row - 1].nodes = after.time, after.nodes
         state.releases -= 1
-
-
-@kernel
-def _row_at(expected: np.recarray, size: int, moment: float) -> int:
-    """The first of `size` rows at or before a moment."""
-    place, last = 0, size
-    while place < last:
-        middle = (place + last) // 2
-        if expected[middle].time > moment:
-            place = middle + 1
-        else:
-            last = middle
-    return place
-
-
-@kernel
-def _move(expected: np.recarray, row: int, to: int) -> None:
-    """Copy a row: field by field, which is faster than as a whole."""
-    expected[to].time, expected[to].nodes = expected[row].time, expected[row].nodes
 
 
 @kernel
@@ -149,22 +135,15 @@ def limit_by_falls(
     state: np.record,
     reserved: tuple[float, float, int],
     now: float,
+    until: float,
 ) -> None:
-    """Limits where free nodes also fall, beside a reservation of begin, end and nodes.
+    """Limits where free nodes fall, also beside a reservation of begin, end and nodes.
 
-    There is one for each moment at which fewer nodes are left than ever before, up to the end of
-    the longest request, `state.longest`, from now.
+    There is one for each moment from now to `until` at which fewer nodes are left than before.
     """
     begin, end, nodes = reserved
-    row, free, least = state.releases - 1, state.free, state.free
-    time, until = now, now + state.longest
-    while least > 0:
-        time = min(begin, end)
-        if row >= 0:
-            time = min(time, expected[row].time)
-        time = max(now, time)
-        if time >= until:
-            break
+    row, time, free, least = state.releases - 1, now, state.free, state.free
+    while time <= until and least > 0:
         while row >= 0 and expected[row].time <= time:
             free += expected[row].nodes
             row -= 1
@@ -175,3 +154,6 @@ def limit_by_falls(
         if free < least:
             least = free
             limit(limits, state, time, free)
+        if row < 0 and begin == np.inf:
+            return
+        time = min(begin, end, expected[row].time if row >= 0 else np.inf)

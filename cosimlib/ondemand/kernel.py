@@ -465,7 +465,8 @@ def _reserve(machine: Machine, ahead: Ahead, head: np.record, wanted: int, durat
             backfilling.expect(expected, state, ahead.steps[row].time, ahead.steps[row].nodes)
         begin = backfilling.earliest_start(expected, state, wanted, duration, state.now)
         state.limits, reserved = 0, (begin, begin + duration, wanted)
-        backfilling.limit_by_falls(expected, limits, state, reserved, state.now)
+        until = state.now + state.longest
+        backfilling.limit_by_falls(expected, limits, state, reserved, state.now, until)
     state.free, state.used = free, used
     for place in range(lists[COLLECTING, LENGTH]):
         remove(machine, EXPECTED, lists[COLLECTING, place])
