@@ -5,22 +5,16 @@ notebook's outputs must equal those stored, a lax one must only run without an e
 `nbval-ignore-output` is lax in a strict notebook, one tagged `nbval-check-output` the reverse.
 """
 
-import fcntl
-import functools
 import json
 import os
 import sys
-import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from numba.core.dispatcher import Dispatcher
 from xdist.scheduler import LoadScopeScheduling
 
 from cosimlib.extras import import_jsonschema
-from cosimlib.kernels.jit import cache_folder
 from cosimlib.traces import find_trace
 
 # nbval, which comes later, would take a second and a half in each process.
@@ -67,9 +61,6 @@ Otherwise `tests/papers/test_small_notebooks.py`, `tests/papers/test_bursts.py` 
 `tests/explorers/test_notebooks.py` run their cells.
 """
 
-PATIENCE = 60.0
-"""Seconds for which a process waits, at most, while another compiles the kernel that it needs."""
-
 SUITES = {
     "strict": ("notebooks/[!i]*.ipynb",),
     "lax": ("notebooks/index.ipynb", "notebooks/explore/*.ipynb"),
@@ -99,43 +90,31 @@ def pytest_collect_file(file_path, parent):
     return collectors
 
 
-def pytest_configure():
-    """Let one of several processes compile a kernel; the others wait, and load it."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        return
-    compile_now = Dispatcher.compile
+class ByFolder(LoadScopeScheduling):
+    """Gives a folder of tests to one process, so that only this one compiles a room's kernels.
 
-    @functools.wraps(compile_now)
-    def compile_once(self, sig):
-        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
-        with (cache_folder() / name).open("w") as lock:
-            for _ in range(int(PATIENCE / 0.05)):
-                with suppress(BlockingIOError):
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                time.sleep(0.05)
-            return compile_now(self, sig)
-
-    Dispatcher.compile = compile_once
-
-
-class ByFile(LoadScopeScheduling):
-    """Gives the tests of a file to one process, and to one those that drive a browser."""
+    The files that need most kernels go together, too. The other files of `tests/`, those of
+    `tests/papers/` and the notebooks need many rooms: they are dealt out one by one.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "tests/browser" if file.startswith("tests/browser") else file
+        if ROOT / file in COMPILING:
+            return "compiling"
+        folder = file.rpartition("/")[0]
+        alone = folder in ("tests", "tests/papers") or folder.startswith("notebooks")
+        return file if alone else folder
 
 
 def pytest_xdist_make_scheduler(config, log):
     """How tests are dealt out to processes: in the order in which they were collected."""
     config.option.loadscopereorder = False
-    return ByFile(config, log)
+    return ByFolder(config, log)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Begin with what compiles most kernels; then what takes long, in kernels and browsers.
+    """Begin with what compiles most kernels; then what takes long.
 
     So notebooks find kernels compiled, and no process is left alone with a long file at the end.
     """
@@ -148,10 +127,10 @@ def pytest_collection_modifyitems(items):
     def place(item):
         first = (
             item.path in COMPILING,
+            item.path in SLOW,
             item.path.parent.name == "browser",
             item.path in AT_NIGHT,
             item.path.suffix == ".ipynb",
-            item.path in SLOW,
         )
         return [not each for each in first], -files[item.path], str(item.path)
 
