@@ -60,7 +60,7 @@ def test_an_import_loads_nothing_heavy():
 def test_figures_and_explorers_load_what_is_used_only():
     """And no grammar of web addresses, which jsonschema would load, and which stays importable."""
     show = "print(*(m for m in sys.modules if 'cosimlib.' in m or m.startswith('rfc3987')))"
-    code = f"import sys, cosimlib as cs; cs.figures.plot_table; {show}; cs.explore_eviction; {show}"
+    code = f"import sys, cosimlib as cs; cs.figures.plot_lines; {show}; cs.explore_eviction; {show}"
     code += "; import jsonschema, rfc3987_syntax; jsonschema.validate(1, {'type': 'integer'})"
     figures, explorers = map(str.split, run(code).splitlines())
     assert "cosimlib.figures.charts" in figures and "cosimlib.figures.elastic" not in figures

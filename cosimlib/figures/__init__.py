@@ -12,7 +12,7 @@ Charts of tables
 - `plot_comparison`: policies with intervals over logs drawn anew, and their ratios
 - `plot_forecast`: when waiting jobs start, with intervals
 - `plot_pit`: how often waits were in each tenth of their forecasts
-- `plot_table`, `in_words`: a table as a figure, and one to show, without numbers that are none
+- `in_words`: a table to show, with words in the place of numbers that are none
 - `plot_empty`: a sentence in the place of a figure, where the data cannot answer
 
 Schedules

@@ -2,7 +2,6 @@ from . import theme as theme
 from .charts import in_words as in_words
 from .charts import plot_empty as plot_empty
 from .charts import plot_lines as plot_lines
-from .charts import plot_table as plot_table
 from .comparison import plot_comparison as plot_comparison
 from .elastic import plot_preemption as plot_preemption
 from .eviction import plot_advice as plot_advice

@@ -6,7 +6,7 @@ import pytest
 
 import cosimlib as cs
 from cosimlib.figures import caption, theme
-from cosimlib.figures.charts import MARKED, heatmap, plot_lines, plot_table
+from cosimlib.figures.charts import MARKED, heatmap, plot_lines
 from cosimlib.policies import SIMULATORS
 
 
@@ -135,14 +135,6 @@ def test_numbers_that_are_none_are_words():
     table = pd.DataFrame({"a": [1.5, np.nan], "b": [1.0, 2.0]})
     shown = cs.figures.in_words(table)
     assert shown["a"].tolist() == [1.5, "unknown"] and shown["b"].equals(table["b"])
-
-
-def test_tables_show_their_cells_or_say_that_they_have_none():
-    (table,) = plot_table(pd.DataFrame({"a": ["x"], "b": [1234.5]}), title="T").data
-    assert list(table.header["values"]) == ["<b>a</b>", "<b>b</b>"]
-    assert [list(column) for column in table.cells["values"]] == [["x"], ["1,234.5"]]
-    empty = plot_table(pd.DataFrame({"a": []}), title="T")
-    assert caption(empty) == ["Nothing to draw: the table has no rows."]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlib.elastic import ElasticSchedule, execution_states, least_waste, nodes_owned
-from cosimlib.figures import plot_empty, plot_lines, plot_table, theme
+from cosimlib.figures import plot_empty, plot_lines, theme
 from cosimlib.figures.elastic import period_name, vector_trace
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR
@@ -46,7 +46,28 @@ def table_1(workloads: Mapping[str, Workload]) -> Drawing:
     """Table 1: the workloads, beside what the paper prints."""
     table = describe(workloads).join(TABLE_1.add_suffix(", paper")).sort_index(axis=1)
     table = table.round(2).reset_index(names="seconds, nodes")
-    return Drawing(plot_table(table, title="Table 1. The workloads"), table)
+    return Drawing(_plot_table(table, title="Table 1. The workloads"), table)
+
+
+def _plot_table(table: pd.DataFrame, *, title: str) -> go.Figure:
+    """A table with its column names above it; numbers are set right, texts left."""
+    if table.empty:
+        return plot_empty(title, "the table has no rows")
+    numeric = [pd.api.types.is_numeric_dtype(table[name]) for name in table]
+    align = ["right" if number else "left" for number in numeric]
+    cells = [
+        [f"{value:,.10g}" for value in table[name]] if number else table[name].tolist()
+        for name, number in zip(table, numeric, strict=True)
+    ]
+    picture = theme.figure(title=title, height=150 + 26 * len(table), margin={"b": 30, "l": 25})
+    return picture.add_table(
+        header={"values": [f"<b>{name}</b>" for name in table], "align": align,
+                "fill": {"color": "#EEEEEE"}, "line": {"color": theme.GREY}},
+        cells={"values": cells, "align": align, "height": 26, "fill": {"color": "white"},
+               "line": {"color": theme.GREY}},
+        columnwidth=[max([len(str(name)), *map(len, column)]) + 2
+                     for name, column in zip(table, cells, strict=True)],
+    )  # fmt: skip
 
 
 def figure_3(wasted: Mapping[str, Waste]) -> Drawing:
@@ -260,7 +281,7 @@ def assumptions(sweep: pd.DataFrame) -> Drawing:
     names = {name: f"gaussian {name}" for name in ("high", "default", "total", "share")}
     shown = shown.rename(columns=names | {"states": "execution states"}).reset_index()
     title = f"Inverse analysis: one assumption at a time (seeds: {sweep['seed'].nunique()})"
-    picture = plot_table(shown, title=title)
+    picture = _plot_table(shown, title=title)
     picture.update_layout(width=1300, height=500)
     note = (
         "Same nodes, common nodes, same waste: states in which LIFO and PAP take the same nodes, "
