@@ -8,6 +8,7 @@ shown with the built-in ones, with intervals over logs drawn anew.
 import html
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,16 +108,13 @@ def explore_batch(
     'FCFS'
     """
     check.whole("jobs", jobs, 1)
-    made = source is None
     if source is None:
         system = system or System.of(NODES)
         source = synthetic.lublin(
             jobs, nodes=system.total_nodes, load=settings.get("load") or LOAD,
             seed=settings.get("seed") or 0,
         )  # fmt: skip
-    timeline = Timeline(
-        source, system, jobs, lambda log: log if made else estimated(log, all_made=True)
-    )
+    timeline = Timeline(source, system, jobs, partial(estimated, all_made=True))
     given = bool(timeline.log.workload.jobs["requested_time"].notna().any())
     known = [name for name in ESTIMATES if given or name != "given"]
     knobs = [

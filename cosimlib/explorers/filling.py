@@ -6,6 +6,7 @@ uses are counted anew.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def explore_filling(
     made = source is None
     if source is None:
         source = _made(jobs, settings.get("seed") or 0)
-    timeline = Timeline(source, system, jobs, lambda log: estimated(log, all_made=True))
+    timeline = Timeline(source, system, jobs, partial(estimated, all_made=True))
     known = bool(timeline.log.workload.jobs["requested_time"].notna().any()) and not made
     knobs = [
         Knob("policy", "filling A", "policy", options=FILLINGS),

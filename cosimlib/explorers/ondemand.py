@@ -132,12 +132,11 @@ def explore_ondemand(
     'kill'
     """
     check.whole("jobs", jobs, 1)
-    made = source is None
     if source is None:
         source = synthetic.theta(jobs, seed=settings.get("seed") or 0)
     if bursts is not None:
         check.instance("bursts", bursts, Workload)
-    batch = _Batch(source, system, jobs, bursts, noted=not made)
+    batch = _Batch(source, system, jobs, bursts)
     machine = batch.part(batch.settings).system
     given = "" if bursts is None else "these bursts were given"
 
@@ -199,10 +198,10 @@ class _Batch(Timeline):
 
     def __init__(
         self, source: Workload | Schedule, system: System | None, jobs: int,
-        bursts: Workload | None, *, noted: bool,
+        bursts: Workload | None,
     ) -> None:  # fmt: skip
         super().__init__(source, system, jobs, _filled, moment=self.start)
-        self._bursts, self._noted = bursts, noted
+        self._bursts = bursts
         self._simulated = cached(self._simulate, "period", *ASKED, size=16)
 
     def _simulate(self, now: Settings) -> OnDemandSchedule:
@@ -258,8 +257,7 @@ class _Batch(Timeline):
             f"{or_unknown(measured['overhead'], ',.1f')} node-hours per burst"
         )
         picture = plot_day(schedule, start=start, end=start + DAY, title=title)
-        notes = self.part(now).notes if self._noted else ()
-        return picture, _facts(schedule, measured), (CLICK, *notes)
+        return picture, _facts(schedule, measured), (CLICK, *self.part(now).notes)
 
 
 def _filled(log: Log) -> Log:

@@ -143,23 +143,17 @@ class Timeline:
         return np.append(means, np.zeros(self.days - means.size))
 
     def _busiest(self, at: float | None) -> tuple[int, int]:
-        """The busy day of most work submitted, and those around it while jobs are few enough."""
+        """The busy day of most work submitted, and those after and before it while jobs are few."""
         if len(self.log.workload) <= self.jobs or self.given is not None:
             return 0, self.days - 1
         some = self._submitted > 0
         usable = next(days for days in (self._busy & some, ~self._odd & some, some) if days.any())
-        first = last = int(np.where(usable, self._work, -1.0).argmax())
+        first = int(np.where(usable, self._work, -1.0).argmax())
         if at is not None and self._begin <= at < self._begin + self.days * DAY:
-            first = last = int((at - self._begin) // DAY)
-        grown = True
-        while grown:
-            grown = False
-            for begin, end in ((first, last + 1), (first - 1, last)):
-                few = self._submitted[max(begin, 0) : end + 1].sum() <= self.jobs
-                if begin >= 0 and end < self.days and few:
-                    first, last, grown = begin, end, True
-                    break
-        return first, last
+            first = int((at - self._begin) // DAY)
+        before = np.append(0, self._submitted.cumsum())
+        last = max(first, int(before.searchsorted(before[first] + self.jobs, "right")) - 2)
+        return min(first, int(before.searchsorted(before[last + 1] - self.jobs))), last
 
     def seconds(self, now: Settings) -> tuple[float, float]:
         """Where the days chosen begin and end, on the clock of the log."""

@@ -29,8 +29,8 @@ from cosimlib.workload import Workload
 SHOWN = 6 * HOUR
 """Seconds in which shares are shown, the moment in their middle."""
 
-NODES, LOAD, SPREAD = 64, 0.89, "longest"
-"""Of made jobs, where nothing else is asked for."""
+DAYS, NODES, LOAD = 7, 64, 0.89
+"""Of made jobs."""
 MOST_NOISE = 0.05
 MOST_TRANSITIONS = 100_000
 """Changes of rates that noise may make in a log, so that a picture does not take long."""
@@ -49,11 +49,8 @@ def explore_timesharing(
     source: Workload | Schedule | None = None,
     system: System | None = None,
     *,
-    days: int = 7,
     jobs: int = 1000,
-    nodes: int | None = None,
     memory_per_node: float | None = None,
-    memory_spread: str | None = None,
     **settings: Any,
 ) -> Panel:
     """Explorer of time-sharing: shares on a crowded node, jobs on nodes, gain over batch.
@@ -61,22 +58,16 @@ def explore_timesharing(
     Parameters
     ----------
     source : Workload or Schedule, optional
-        By default `synthetic.edison`. Of a schedule the workload. Requested times that it lacks are
-        run times, memory that it does not tell is none.
+        By default a week of `synthetic.edison` on 64 nodes. Of a schedule the workload. Requested
+        times that it lacks are run times, memory that it does not tell is none.
     system : System, optional
         The source's machine; by default its own, or one that holds its jobs.
-    days : int, default 7
-        For how long jobs are made.
     jobs : int, default 1000
         How many of a source are taken in a row, where the days chosen are busy; fewer of very wide
         ones.
-    nodes : int, optional
-        Of the machine of made jobs, from 16, by default 64.
     memory_per_node : float, optional
-        GB, of a source; by default its machine's or, where that is unknown, twice what 99 % of its
+        GB; by default the machine's or, where that is unknown, twice what 99 % of its
         jobs need at most.
-    memory_spread : {"longest", "tenth", "UniLu-Gaia"}, optional
-        Which made jobs need how much memory, see `synthetic.edison`; by default the longest.
     **settings
         First values of the controls, see below.
 
@@ -113,21 +104,13 @@ def explore_timesharing(
     Examples
     --------
     >>> import cosimlib as cs
-    >>> panel = cs.explore_timesharing(days=2, nodes=16)
+    >>> panel = cs.explore_timesharing(cs.synthetic.edison(2, nodes=16))
     >>> panel.settings["overhead"]
     0.0
     """
-    check.number("memory_per_node", memory_per_node, above=0, kind="GB", none=True)
     if source is None:
-        source = synthetic.edison(
-            days, nodes=NODES if nodes is None else nodes, load=settings.get("load") or LOAD,
-            memory_spread=memory_spread or SPREAD, seed=settings.get("seed") or 0,
-        )  # fmt: skip
+        source = synthetic.edison(DAYS, nodes=NODES, load=LOAD, seed=settings.get("seed") or 0)
         jobs = len(source)
-    else:
-        why = "None: a log has its nodes and memory (in code, system= gives another machine)"
-        for name, value in (("nodes", nodes), ("memory_spread", memory_spread)):
-            check.that(name, value, value is None, why)
     runs = _Runs(source, system, jobs, partial(_filled, memory_per_node))
     noise = settings.get("noise") or 0.0
     knobs = [

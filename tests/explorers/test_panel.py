@@ -13,6 +13,7 @@ from cosimlib.explorers import explore_filling, explore_timesharing
 from cosimlib.explorers.knobs import Knob, first_settings
 from cosimlib.explorers.panel import COMPILING, Panel, tells_compiling
 from cosimlib.figures.publishing import CaptionedFigure, caption, captioned
+from cosimlib.synthetic import edison
 from tests.explorers.redraws import redraws
 
 POLICIES = {"FCFS": "first come", "EASY": "backfilling"}
@@ -133,7 +134,7 @@ def test_arguments_are_first_values_in_the_units_of_their_controls():
 
 def test_every_explorer_draws_once_per_change():
     for panel, values in (
-        (explore_timesharing(days=1, nodes=16), {"load": 0.5, "spmd": False, "at": 32_400.0}),
+        (explore_timesharing(edison(1, nodes=16)), {"load": 0.5, "spmd": False, "at": 32_400.0}),
         (explore_filling(jobs=20), {"policy": "filling C", "speed": 0.5, "accuracy": 0.9}),
     ):
         for name, value in values.items():
