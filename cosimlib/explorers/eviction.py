@@ -267,10 +267,7 @@ def _plan(spectrum: EvictionSpectrum, solver: str, nodes_needed: int) -> Evictio
     """The plan of a solver for so many nodes; that of the paper is read from the spectrum."""
     if solver == PAPER:
         return spectrum.plan(nodes_needed)
-    try:
-        return SOLVERS[solver](spectrum.problem.asking(nodes_needed))
-    except MemoryError as error:
-        raise ValueError(f"{LABELS[solver]}: {error}") from error
+    return SOLVERS[solver](spectrum.problem.asking(nodes_needed))
 
 
 def _facts(plan: EvictionPlan, deadline: float) -> list[str]:

@@ -88,8 +88,8 @@ class Panel(VBox):
         In the order in which their controls are shown.
     draw : callable
         Takes the settings and returns a figure, with as many traces each time, the line of text,
-        and notes. A `ValueError` is shown in the place of the text. Why controls are disabled comes
-        after the notes.
+        and notes. A `ValueError` or `MemoryError` is shown in the place of the text. Why controls
+        are disabled comes after the notes.
     given : mapping, optional
         Arguments of the explorer: the first values of controls by name; None: the knob's own.
     timeline : Timeline, optional
@@ -300,7 +300,7 @@ class Panel(VBox):
                 return
             with tells_compiling(self._tell):
                 picture, text = self._drawn()
-        except ValueError as error:
+        except (ValueError, MemoryError) as error:
             self.text.value = html.escape(str(error))
             return
         _update(self.figure, self._shown, picture)

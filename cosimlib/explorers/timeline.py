@@ -136,9 +136,7 @@ class Timeline:
         self._odd = self._mean((held - nodes).clip(lower=0)) > BEYOND * nodes
 
     def _mean(self, steps: pd.Series) -> np.ndarray:
-        """Mean of a step function on each day."""
-        if not len(steps):
-            return np.zeros(self.days)
+        """Mean of a step function on each day; 0 where it has no step."""
         means = daily(steps, self._begin, self._begin + self.days * DAY).to_numpy()
         return np.append(means, np.zeros(self.days - means.size))
 

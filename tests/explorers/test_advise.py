@@ -12,7 +12,6 @@ from cosimlib.advise.text import jobs_table, title_of
 from cosimlib.explorers import explore_advise
 from cosimlib.figures import caption
 from tests.advise.queues import Job, machine_of
-from tests.explorers.redraws import redraws
 from tests.suites import ROOT
 
 SAVED = [ROOT / "docs" / "advise" / name for name in ("squeue.json", "sinfo.json")]
@@ -48,11 +47,6 @@ def test_controls_move_what_is_shown():
     assert_shows(panel)
     panel.choose(bandwidth=0.1, interval=10.0)
     assert_shows(panel, bandwidth=0.1, interval=10.0)
-
-
-def test_each_change_draws_once():
-    panel = explore_advise(SAVED, model=MODEL, within=120)
-    assert redraws(panel, "nodes_needed", [1, 2, 3]) == [1, 1, 1]
 
 
 def test_without_checkpoints_their_controls_are_switched_off(tmp_path):

@@ -170,9 +170,6 @@ def test_a_coupled_workload_keeps_its_mates():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"schemes": "HX"}, "schemes='HX'; expected one of 'HH', 'HY'"),
-        ({"share": 1.5}, "share=1.5; expected a number from 0 to 1"),
-        ({"release_interval": -5.0}, "release_interval=-5.0; expected a number from 0"),
         ({"order": "random"}, "order='random'; expected one of 'wfp', 'submit'"),
         ({"event": 99}, "event=99; expected a whole number from 1 to 17"),
     ],

@@ -191,21 +191,6 @@ def test_a_change_draws_once_and_simulates_only_what_it_changes(monkeypatch):
     assert counts == Counter(runs=4, draws=1)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"policy": "A"}, "policy='A'; expected one of 'not filled', 'filling A'"),
-        ({"accuracy": 1.1}, "accuracy=1.1; expected a number from 0 to 1"),
-        ({"accuracy": "0.5"}, "accuracy='0.5'; expected one of 'given', 0.0"),
-        ({"overhead": 1.0}, "overhead=1.0; expected a number from 0 to 0.99"),
-        ({"queue_depth": 2.5}, "queue_depth=2.5; expected a whole number from 0"),
-    ],
-)
-def test_settings_out_of_range_say_what_was_expected(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        explore_filling(SOURCE, **wrong)
-
-
 def test_a_log_without_estimates_has_none_to_give():
     unknown = Workload(SOURCE.jobs.drop(columns="requested_time"), "unknown", System.of(32))
     with pytest.raises(ValueError, match=r"accuracy='given'; expected one of 0.0"):

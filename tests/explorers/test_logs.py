@@ -155,15 +155,6 @@ def test_a_single_job_and_jobs_that_take_no_time_are_told_in_words():
         explore_eviction(simulate_easy(idle, System.of(32)))
 
 
-def test_sliders_of_moments_show_dates_that_fit_and_leave_seconds_out():
-    jobs = synthetic.with_scaled_estimates(synthetic.lublin(60, nodes=32, load=0.9, seed=1))
-    dated = replace(jobs, began=pd.Timestamp("2024-02-28 22:00", tz="Europe/Paris"))
-    day = explore_ondemand(dated, System.of(32), day=1).controls["day"]
-    assert (day.readout, day.description) == (False, "day shown 02-28 22:00")
-    moment = explore_elastic(simulate_easy(dated, System.of(32))).controls["at"]
-    assert re.fullmatch(r"moment 02-\d\d \d\d:\d\d", moment.description) and not moment.readout
-
-
 @pytest.mark.parametrize(
     "explore", [explore_batch, explore_filling, explore_ondemand, explore_timesharing]
 )

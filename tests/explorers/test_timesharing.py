@@ -203,7 +203,6 @@ def test_the_picture_of_a_week_on_64_nodes_stays_light():
     ("wrong", "message"),
     [
         ({"memory_per_node": -1}, "memory_per_node=-1; expected GB above 0"),
-        ({"overhead": 1}, "overhead=1; expected a number from 0 to 0.99"),
         ({"noise": 1.1}, r"noise=1\.1; expected a probability from 0 to 1"),
         ({"at": -1}, r"at=-1; expected a number from 0 to [\d,]+"),
     ],
