@@ -7,6 +7,7 @@ import html
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,17 +38,13 @@ class Page(NamedTuple):
 
 
 def _of_log(
-    name: str, default: Callable[[], Panel] | None = None
-) -> Callable[[Sequence[Path]], Panel]:
-    """What opens the explorer of this name on a reader's log, or without one."""
-
-    def opened(paths: Sequence[Path]) -> Panel:
-        if not paths and default is not None:
-            return default()
-        explore = getattr(explorers, f"explore_{name}")
-        return explore(load(paths[0], verbose=False) if paths else None)
-
-    return opened
+    name: str, paths: Sequence[Path], *, default: Callable[[], Panel] | None = None
+) -> Panel:
+    """The explorer of this name on a reader's log, or without one."""
+    if not paths and default is not None:
+        return default()
+    explore = getattr(explorers, f"explore_{name}")
+    return explore(load(paths[0], verbose=False) if paths else None)
 
 
 def _eviction() -> Panel:
@@ -92,19 +89,19 @@ PAGES = {
     "batch": Page(
         "A batch scheduler",
         "FCFS, EASY and conservative backfilling by order, load and quality of estimates.",
-        _of_log("batch"),
+        partial(_of_log, "batch"),
     ),
     "eviction": Page(
         "An eviction",
         "A burst needs nodes by a deadline: which jobs are killed, which checkpointed, what is "
         "lost?",
-        _of_log("eviction", _eviction),
+        partial(_of_log, "eviction", default=_eviction),
     ),
     "ondemand": Page(
         "Bursts on a batch machine",
         "Bursts come now and then and need nodes soon: who makes way, how late do they start, and "
         "what does that cost?",
-        _of_log("ondemand"),
+        partial(_of_log, "ondemand"),
     ),
     "coscheduling": Page(
         "Coscheduling, event by event",
@@ -114,17 +111,17 @@ PAGES = {
     "timesharing": Page(
         "Time-sharing",
         "Jobs share nodes: shares at every moment, and who gains.",
-        _of_log("timesharing"),
+        partial(_of_log, "timesharing"),
     ),
     "filling": Page(
         "Containers in the gaps",
         "Jobs of one node fill what a schedule leaves idle: what they bring and cost.",
-        _of_log("filling"),
+        partial(_of_log, "filling"),
     ),
     "elastic": Page(
         "A preemption",
         "A host takes nodes back: which ones does a policy give, and which jobs does that kill?",
-        _of_log("elastic", _elastic),
+        partial(_of_log, "elastic", default=_elastic),
     ),
     "advise": Page(
         "Advice for a live Slurm",

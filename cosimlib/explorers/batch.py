@@ -107,13 +107,10 @@ def explore_batch(
     >>> panel.settings["policy"]
     'FCFS'
     """
-    check.whole("jobs", jobs, 1)
     if source is None:
         system = system or System.of(NODES)
-        source = synthetic.lublin(
-            jobs, nodes=system.total_nodes, load=settings.get("load") or LOAD,
-            seed=settings.get("seed") or 0,
-        )  # fmt: skip
+        seed = settings.get("seed") or 0
+        source = synthetic.lublin(jobs, nodes=system.total_nodes, load=LOAD, seed=seed)
     timeline = Timeline(source, system, jobs, partial(estimated, all_made=True))
     given = bool(timeline.log.workload.jobs["requested_time"].notna().any())
     known = [name for name in ESTIMATES if given or name != "given"]

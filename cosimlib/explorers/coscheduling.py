@@ -134,7 +134,6 @@ class _Machines:
         self, source: Workload | Schedule | Mapping[str, Workload] | None, system: System | None,
         jobs: int, **fixed: Any,
     ) -> None:  # fmt: skip
-        check.whole("jobs", jobs, 1)
         self._fixed = fixed
         self.shares: tuple[float, ...] = (0.0,)
         machines: dict[str, tuple[Workload, System | None]] = {}

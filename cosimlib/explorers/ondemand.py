@@ -131,7 +131,6 @@ def explore_ondemand(
     >>> panel.settings["policy"]
     'kill'
     """
-    check.whole("jobs", jobs, 1)
     if source is None:
         source = synthetic.theta(jobs, seed=settings.get("seed") or 0)
     if bursts is not None:

@@ -1,6 +1,7 @@
 """The explorer of batch policies without a browser: the figure shows what the simulators say."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,9 +43,9 @@ def simulated(workload: Workload, system: System, settings):
     )
 
 
-def made(settings, load=0.9, seed=0) -> Workload:
-    """The jobs that the controls ask for, without them; `load` and `seed` are the arguments."""
-    workload = synthetic.lublin(60, nodes=64, load=load, seed=seed)
+def made(settings, jobs=60, seed=0) -> Workload:
+    """The jobs that the controls ask for, without them; `jobs` and `seed` are the arguments."""
+    workload = synthetic.lublin(jobs, nodes=64, load=0.9, seed=seed)
     own = metrics.offered_load(workload, System.of(64))
     if abs(settings["load"] - own) > 0.005:
         workload = synthetic.with_offered_load(workload, 64, load=settings["load"])
@@ -80,7 +81,7 @@ def test_it_opens_with_what_is_asked_for():
         "policy": "FCFS", "order": "smallest", "load": 1.1, "seed": 3, "estimates": "exact",
         "factor": 5.0,
     }  # fmt: skip
-    workload = made(panel.settings, load=1.1, seed=3)
+    workload = made(panel.settings, seed=3)
     assert_shows(panel, simulated(workload, System.of(64), panel.settings))
     assert repr(panel).startswith("FCFS (smallest), offered load 1.10: mean wait ")
 
@@ -102,7 +103,7 @@ def test_every_knob_shows_what_the_simulators_say(name, values, others):
     for value in values:
         panel.controls[name].value = value
         assert panel.settings[name] == value
-        workload = made(panel.settings, load=others.get("load", 0.9))
+        workload = made(panel.settings)
         assert_shows(panel, simulated(workload, System.of(64), panel.settings))
         seen.add(panel.text.value)
     assert len(seen) > 1
@@ -179,7 +180,7 @@ def test_the_table_is_that_of_compare_on_the_jobs_shown_until_a_control_moves():
     button, table = panel.children[-2:]
     assert table.value == ""
     button.click()
-    jobs = synthetic.with_scaled_estimates(synthetic.lublin(300, nodes=64, load=0.8, seed=2), 1.0)
+    jobs = replace(made(panel.settings, jobs=300, seed=2), machine=System.of(64))
     asked = {"EASY (wfp)": ("EASY", {"order": "wfp"}), **{name: name for name in OFFERED}}
     expected = compare(jobs, asked, replicates=REPLICATES, seed=2)
     shown = words(table)
