@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import cosimlib as cs
-from cosimlib import eviction, metrics, policies
+from cosimlib import eviction, metrics
 from cosimlib.timesharing import simulate_batch
 from cosimlib.workload import InvalidWorkloadError
 
@@ -267,9 +267,3 @@ def test_tables_instead_of_workloads_and_nothing_instead_of_names_are_told(tmp_p
         cs.Workload.join(WORKLOAD)
     with pytest.raises(TypeError, match=r"workloads\['A'\] is of type DataFrame; expected a Workl"):
         cs.Workload.join({"A": JOBS})
-
-
-def test_a_policy_that_was_never_registered_is_told(monkeypatch):
-    monkeypatch.setattr(policies, "SIMULATORS", dict(policies.BUILT_IN))
-    with pytest.raises(ValueError, match="name='mine': no policy of your own is registered"):
-        policies.unregister("mine")

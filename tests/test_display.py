@@ -119,13 +119,6 @@ def test_a_schedule_tells_policy_data_jobs_system_and_what_papers_compare():
     ]
 
 
-def test_a_schedule_says_the_numbers_of_metrics():
-    table = cs.metrics.summarize([shown("schedule")]).loc["FCFS"]
-    assert quantity(100 * table["utilization"], "%") in str(shown("schedule"))
-    assert duration(table["wait_time"]) in str(shown("schedule"))
-    assert quantity(table["bounded_slowdown"]) in str(shown("schedule"))
-
-
 def test_a_deadlock_is_told():
     example = deadlock_example()
     schedule = cs.simulate_coscheduling(example, MACHINES, release_interval=None)

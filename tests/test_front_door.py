@@ -76,11 +76,6 @@ def test_audit_is_the_function_whatever_is_imported_first():
     assert run(f"from cosimlib.audit import audit_rule; {show}") == "True True\n"
 
 
-def test_version_is_the_project_s():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert cs.__version__ == project["version"]
-
-
 def test_a_wrong_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="simulate_esay"):
         _ = cs.simulate_esay

@@ -9,31 +9,39 @@ from tests import zoo
 LINES = ["; MaxNodes: 8", *(f"{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9 for k in (1, 2, 3))]
 
 
+@pytest.fixture
+def log(tmp_path):
+    """A function that writes lines as a log and returns its path."""
+
+    def write(*lines):
+        (tmp_path / "log.swf").write_text("\n".join(lines) + "\n")
+        return str(tmp_path / "log.swf")
+
+    return write
+
+
 def test_the_default_is_a_simulated_synthetic_workload():
     schedule = prepare_schedule(seed=3)
     assert schedule.name == "EASY, synthetic Theta (seed 3)"
     assert prepare_schedule(seed=3, policy="FCFS").policy == "FCFS"
 
 
-def test_a_log_with_all_starts_gives_the_recorded_schedule(tmp_path):
-    path = tmp_path / "log.swf"
-    path.write_text("\n".join(LINES) + "\n")
-    schedule = prepare_schedule(str(path), policy="FCFS")
+def test_a_log_with_all_starts_gives_the_recorded_schedule(log):
+    path = log(*LINES)
+    schedule = prepare_schedule(path, policy="FCFS")
     assert schedule.policy == "recorded" and schedule.start_time.tolist() == [2, 4, 6]
 
 
-def test_a_log_without_all_starts_is_simulated(tmp_path):
-    path = tmp_path / "log.swf"
-    path.write_text("\n".join([*LINES, "4 4 -1 10 8 -1 -1 8 20" + " -1" * 9]) + "\n")
-    schedule = prepare_schedule(str(path))
+def test_a_log_without_all_starts_is_simulated(log):
+    path = log(*LINES, "4 4 -1 10 8 -1 -1 8 20" + " -1" * 9)
+    schedule = prepare_schedule(path)
     assert schedule.policy == "EASY" and schedule.start_time.tolist() == [1, 2, 11, 21]
 
 
-def test_a_log_without_requested_times_is_simulated_by_fcfs(tmp_path, capsys):
-    path = tmp_path / "log.swf"
+def test_a_log_without_requested_times_is_simulated_by_fcfs(log, capsys):
     wide = "3 3 -1 10 99 -1 -1 99 -1" + " -1" * 9
-    path.write_text("\n".join([LINES[0], "1 1 -1 10 4 -1 -1 4 -1" + " -1" * 9, wide]) + "\n")
-    schedule = prepare_schedule(str(path))
+    path = log(LINES[0], "1 1 -1 10 4 -1 -1 4 -1" + " -1" * 9, wide)
+    schedule = prepare_schedule(path)
     assert schedule.policy == "FCFS" and len(schedule.workload) == 1
     assert "1 job wider than its machine is left out" in capsys.readouterr().out
 
@@ -43,36 +51,32 @@ def test_an_unknown_policy_is_refused():
         prepare_schedule(policy="SJF")
 
 
-def test_a_workload_has_no_jobs_wider_than_its_machine(tmp_path, capsys):
-    path = tmp_path / "log.swf"
-    path.write_text("\n".join([*LINES, "9 9 -1 10 99 -1 -1 99 20" + " -1" * 9]) + "\n")
-    workload = prepare_workload(str(path))
+def test_a_workload_has_no_jobs_wider_than_its_machine(log, capsys):
+    path = log(*LINES, "9 9 -1 10 99 -1 -1 99 20" + " -1" * 9)
+    workload = prepare_workload(path)
     assert workload.jobs["job_id"].tolist() == [1, 2, 3] and workload.machine.total_nodes == 8
     assert "log: 1 job wider than its machine is left out" in capsys.readouterr().out
 
 
-def test_a_recorded_schedule_has_no_jobs_wider_than_its_machine(tmp_path):
-    path = tmp_path / "log.swf"
-    path.write_text("\n".join([*LINES, "9 9 0 10 99 -1 -1 99 20" + " -1" * 9]) + "\n")
-    schedule = prepare_schedule(str(path))
+def test_a_recorded_schedule_has_no_jobs_wider_than_its_machine(log):
+    path = log(*LINES, "9 9 0 10 99 -1 -1 99 20" + " -1" * 9)
+    schedule = prepare_schedule(path)
     assert schedule.policy == "recorded" and len(schedule.workload) == 3
 
 
-def test_an_unknown_machine_holds_just_what_was_ever_held_at_once(tmp_path):
-    path = tmp_path / "log.swf"
-    path.write_text("\n".join(LINES[1:]) + "\n")
-    schedule = prepare_schedule(str(path))
+def test_an_unknown_machine_holds_just_what_was_ever_held_at_once(log):
+    path = log(*LINES[1:])
+    schedule = prepare_schedule(path)
     assert schedule.name == "recorded, log (12 nodes assumed)" and schedule.total_nodes == 12
     reason = "machine unknown, assumed to have 12 nodes, the most nodes ever held at once"
     assert schedule.workload.account["reason"].tolist()[-1] == reason
 
 
-def test_an_unknown_machine_without_starts_is_as_wide_as_the_widest_job(tmp_path):
-    path = tmp_path / "log.swf"
-    path.write_text("\n".join([*LINES[1:], "4 4 -1 10 7 -1 -1 7 20" + " -1" * 9]) + "\n")
-    workload = prepare_workload(str(path))
+def test_an_unknown_machine_without_starts_is_as_wide_as_the_widest_job(log):
+    path = log(*LINES[1:], "4 4 -1 10 7 -1 -1 7 20" + " -1" * 9)
+    workload = prepare_workload(path)
     assert workload.machine.total_nodes == 7 and workload.name == "log (7 nodes assumed)"
-    assert prepare_schedule(str(path)).policy == "EASY"
+    assert prepare_schedule(path).policy == "EASY"
 
 
 def odd(name):
@@ -105,12 +109,11 @@ def test_missing_requests_stay_where_one_asks_for_that():
     assert filled.workload.jobs["requested_time"].notna().all()
 
 
-def test_six_missing_requests_do_not_stop_easy(tmp_path):
-    path = tmp_path / "log.swf"
+def test_six_missing_requests_do_not_stop_easy(log):
     unknown = "4 4 -1 10 8 -1 -1 8 -1" + " -1" * 9
-    path.write_text("\n".join([*LINES, unknown]) + "\n")
-    assert prepare_schedule(str(path)).policy == "EASY"
-    assert prepare_schedule(str(path), estimates="none").policy == "FCFS"
+    path = log(*LINES, unknown)
+    assert prepare_schedule(path).policy == "EASY"
+    assert prepare_schedule(path, estimates="none").policy == "FCFS"
 
 
 @pytest.mark.parametrize("estimates", ["median", -5, 0])
@@ -127,28 +130,26 @@ def test_cores_per_node_reach_the_reader():
 
 
 @pytest.mark.parametrize("header", ["; MaxNodes: 8", "; Note: no size"])
-def test_the_machine_s_size_can_be_told(header, tmp_path, capsys):
-    path = tmp_path / "log.swf"
+def test_the_machine_s_size_can_be_told(header, log, capsys):
     wide = "9 9 0 10 10 -1 -1 10 20" + " -1" * 9
-    path.write_text("\n".join([header, *LINES[1:], wide]) + "\n")
+    path = log(header, *LINES[1:], wide)
     for nodes, kept in ((9, 3), (12, 4)):
-        workload = prepare_workload(str(path), nodes=nodes)
+        workload = prepare_workload(path, nodes=nodes)
         assert workload.machine.total_nodes == nodes and len(workload) == kept
         assert f"machine of {nodes} nodes, as given" in set(workload.account["reason"])
-        schedule = prepare_schedule(str(path), nodes=nodes)
-        log = open_log(str(path), nodes=nodes)
-        for told in (schedule, log.schedule):
+        schedule = prepare_schedule(path, nodes=nodes)
+        opened = open_log(path, nodes=nodes)
+        for told in (schedule, opened.schedule):
             assert told.system.total_nodes == nodes and len(told.workload) == kept
-        assert "assumed" not in f"{log.lacks}{workload.name}{schedule.name}"
+        assert "assumed" not in f"{opened.lacks}{workload.name}{schedule.name}"
 
 
 @pytest.mark.parametrize("prepare", [prepare_schedule, prepare_workload, open_log])
-def test_a_size_that_is_none_is_refused(prepare, tmp_path):
-    path = tmp_path / "log.swf"
-    path.write_text("\n".join(LINES) + "\n")
+def test_a_size_that_is_none_is_refused(prepare, log):
+    path = log(*LINES)
     for nodes in (0, 2.5, "8"):
         with pytest.raises(ValueError, match=r"^nodes=.*; expected a whole number from 1, or None"):
-            prepare(str(path), nodes=nodes)
+            prepare(path, nodes=nodes)
 
 
 @pytest.mark.parametrize("prepare", [prepare_schedule, open_log])

@@ -3,7 +3,6 @@
 import importlib
 import math
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from cosimlib import metrics, synthetic
 from cosimlib.synthetic import assumptions
-from cosimlib.timesharing import simulate_timesharing, summarize_run
 
 # The package shows the function under the module's name.
 edison = importlib.import_module("cosimlib.synthetic.edison")
@@ -127,20 +125,6 @@ def test_spreads_of_memory_have_names():
     for wrong in ("x", None, ["tenth"], np.array(["tenth"])):
         with pytest.raises(ValueError, match=r"memory_spread=.*; expected one of 'longest'"):
             synthetic.edison(2, nodes=64, memory_spread=wrong)
-
-
-def test_which_jobs_need_memory_decides_which_wait():
-    """A machine on which more is submitted than it can do, so that jobs crowd."""
-    compiled = not numba.config.DISABLE_JIT
-    days, nodes, load, crowded = (14, 64, 1.3, 1.2) if compiled else (3, 24, 2.5, 1.1)
-    found = {}
-    for spread in edison.MEMORY_SPREADS:
-        workload = synthetic.edison(days, nodes=nodes, load=load, memory_spread=spread)
-        schedule = simulate_timesharing(workload, workload.machine)
-        found[spread] = summarize_run(schedule, warm_up=days / 3 * DAY)
-    longest, tenth, even = found.values()
-    assert longest.waited < 0.1 * tenth.waited and 2 * tenth.waited < even.waited
-    assert longest.cpu_load > 0.95 * tenth.cpu_load and tenth.cpu_load > crowded * even.cpu_load
 
 
 def test_memory_spreads_like_that_of_gaia():

@@ -193,3 +193,15 @@ def test_bins_with_few_jobs_are_not_counted_as_won():
     assert won_bins(BATCH, SHARED) == pytest.approx((1 / 2, 10 / 30))
     assert won_bins(BATCH, SHARED, at_least=1) == pytest.approx((2 / 4, 15 / 37))
     assert all(map(math.isnan, won_bins(BATCH, SHARED, at_least=100)))
+
+
+def test_which_jobs_need_memory_decides_which_wait():
+    """A machine on which more is submitted than it can do, so that jobs crowd."""
+    found = {}
+    for spread in ("longest", "tenth", "UniLu-Gaia"):
+        workload = synthetic.edison(3, nodes=24, load=2.5, memory_spread=spread)
+        schedule = simulate_timesharing(workload, workload.machine)
+        found[spread] = summarize_run(schedule, warm_up=DAY)
+    longest, tenth, even = found.values()
+    assert longest.waited < 0.1 * tenth.waited and 2 * tenth.waited < even.waited
+    assert longest.cpu_load > 0.95 * tenth.cpu_load and tenth.cpu_load > 1.1 * even.cpu_load

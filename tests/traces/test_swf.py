@@ -210,12 +210,6 @@ def test_missing_empty_and_damaged_files_are_refused(tmp_path):
         read_swf(tmp_path / "binary.swf")
 
 
-@pytest.mark.parametrize("cores", [0, -4, 1.5])
-def test_cores_per_node_must_be_a_whole_number(cores, tmp_path):
-    with pytest.raises(ValueError, match=r"cores_per_node=.*expected a whole number from 1"):
-        swf(tmp_path, JOB, cores_per_node=cores)
-
-
 # Real logs
 
 

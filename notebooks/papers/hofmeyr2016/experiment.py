@@ -160,13 +160,13 @@ class Runs(NamedTuple):
         ValueError
             Where there is none.
         """
-        asked = {"kind": kind, "policy": policy, "noise": noise, "overhead": overhead}
-        rows = self.table
-        for column, value in asked.items():
-            rows = rows[rows[column] == value]
-        if rows.empty:
+        asked = (kind, policy, noise, overhead)
+        which = (self.table[column] for column in ("kind", "policy", "noise", "overhead"))
+        rows = zip(zip(*which, strict=True), self.table["summary"], strict=True)
+        found = [run for row, run in rows if row == asked]
+        if not found:
             raise ValueError(f"no run of {Run(policy, noise, overhead)} among those of '{kind}'")
-        return rows["summary"].tolist()
+        return found
 
     def first(self, kind: str, policy: str = BATCH, **which: Any) -> RunSummary:
         """The first seed's run, as `of` has it."""
