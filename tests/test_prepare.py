@@ -4,7 +4,7 @@ import pytest
 
 from cosimlib.prepare import prepare_schedule, prepare_workload
 from cosimlib.report import open_log
-from tests import zoo
+from tests.zoo import odd
 
 LINES = ["; MaxNodes: 8", *(f"{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9 for k in (1, 2, 3))]
 
@@ -77,10 +77,6 @@ def test_an_unknown_machine_without_starts_is_as_wide_as_the_widest_job(log):
     workload = prepare_workload(path)
     assert workload.machine.total_nodes == 7 and workload.name == "log (7 nodes assumed)"
     assert prepare_schedule(path).policy == "EASY"
-
-
-def odd(name):
-    return str(zoo.ZOO / f"{name}.swf.gz")
 
 
 def test_six_missing_requests_are_filled_in_and_that_is_said(capsys):

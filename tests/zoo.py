@@ -73,6 +73,11 @@ def waited(table: pd.DataFrame, nodes: int) -> pd.DataFrame:
     return table.assign(wait=start - table["submit"])[COLUMNS]
 
 
+def odd(name: str) -> str:
+    """The path of a log of the zoo."""
+    return str(ZOO / f"{name}.swf.gz")
+
+
 def odd_logs() -> list[Path]:
     """The logs that slow tests take, in order."""
     logs = sorted(ZOO.glob("*.swf.gz"))

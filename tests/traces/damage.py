@@ -8,12 +8,10 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
-
 from cosimlib import traces
 from cosimlib.traces import TraceError
 from cosimlib.workload import Workload
-from tests.traces.reading import DATA, pm100_table
+from tests.traces.reading import DATA, fugaku_table, pm100_table
 
 SAMPLES: dict[str, tuple[Callable[..., Workload], str]] = {
     "swf": (traces.read_swf, "odd.swf"),
@@ -47,8 +45,7 @@ def sample(name: str, folder: Path) -> bytes:
     elif name == "pm100.parquet":
         pm100_table().to_parquet(path, index=False)
     else:
-        table = pd.read_csv(DATA / "fugaku.csv", parse_dates=["adt", "sdt", "edt"])
-        table.to_parquet(path, index=False)
+        fugaku_table().to_parquet(path, index=False)
     return path.read_bytes()
 
 

@@ -31,3 +31,8 @@ def pm100_table():
     table[times] = table[times].astype("datetime64[us, UTC]")
     power = table["node_power_consumption"].map(lambda text: [float(x) for x in text.split()])
     return table.assign(node_power_consumption=power, job_state=table["job_state"].astype("string"))
+
+
+def fugaku_table():
+    """The rows of F-DATA, with times as times."""
+    return pd.read_csv(DATA / "fugaku.csv", parse_dates=["adt", "sdt", "edt"])

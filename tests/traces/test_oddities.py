@@ -11,10 +11,7 @@ from cosimlib.traces import load
 from cosimlib.traces.oddities import known_starts, unit_of, with_requests
 from cosimlib.units import DAY, HOUR
 from tests import zoo
-
-
-def odd(name):
-    return str(zoo.ZOO / f"{name}.swf.gz")
+from tests.zoo import odd
 
 
 def test_submissions_that_fill_the_machine_and_fit_are_starts(capsys):

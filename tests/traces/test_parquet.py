@@ -6,7 +6,7 @@ import pytest
 
 from cosimlib.traces import TraceError, read_fugaku, read_pm100, texts
 from cosimlib.traces.published import FUGAKU
-from tests.traces.reading import DATA, counts, pm100_table
+from tests.traces.reading import DATA, counts, fugaku_table, pm100_table
 
 pytest.importorskip("pyarrow")
 
@@ -16,7 +16,7 @@ FIRST = ["submit_time", "run_time", "requested_time", "nodes", "recorded_start"]
 @pytest.fixture
 def fugaku(tmp_path):
     """The rows of F-DATA as parquet, times as times."""
-    table = pd.read_csv(DATA / "fugaku.csv", parse_dates=["adt", "sdt", "edt"])
+    table = fugaku_table()
     table["embedding"] = [[0.5] * 384] * len(table)
     table.to_parquet(tmp_path / "23_06.parquet", index=False)
     return tmp_path / "23_06.parquet"

@@ -10,7 +10,7 @@ import pytest
 from cosimlib import traces
 from cosimlib.traces import TraceError
 from cosimlib.workload import InvalidWorkloadError, Workload
-from tests.traces.reading import DATA, pm100_table
+from tests.traces.reading import DATA, fugaku_table, pm100_table
 
 SWF_JOB = "1 0 0 60 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n"
 
@@ -53,10 +53,6 @@ def test_a_lone_surrogate_in_a_name(tmp_path):
         job["user"] = "\ud800"
     path.write_text(json.dumps(document))
     assert read(path)
-
-
-def fugaku_table() -> pd.DataFrame:
-    return pd.read_csv(DATA / "fugaku.csv", parse_dates=["adt", "sdt", "edt"])
 
 
 @pytest.mark.parametrize("make", [pm100_table, fugaku_table])
