@@ -118,7 +118,6 @@ def test_what_a_control_does_not_offer_changes_nothing(panel, wrong, message):
         ({"x": 7}, {"options": (0, 1), "free": True, "most": 2}, "x=7; expected a number from 0 t"),
         ({"z": 7}, {}, "setting='z'; expected one of 'x', 'y'"),
     ],
-    ids=str,
 )
 def test_arguments_that_are_out_of_range_are_refused(given, knob, message):
     knobs = [Knob("x", 0, "x", **knob), Knob("y", 0.5, "y")]
