@@ -173,7 +173,7 @@ def test_orders_are_a_name_a_column_or_numbers(order):
 
 
 OF_SCHEDULES = (
-    "bounded_slowdown", "by_user", "fairness", "loss_of_capacity", "makespan", "node_hours",
+    "bounded_slowdown", "fairness", "loss_of_capacity", "makespan", "node_hours",
     "node_hours_by_use", "occupied_nodes", "overtaking", "running_jobs", "slowdown",
     "turnaround_time", "utilization", "utilization_series", "wait_time", "waiting_jobs",
     "waiting_nodes", "window",
@@ -187,7 +187,7 @@ def test_metrics_are_of_schedules(name, value):
         getattr(metrics, name)(value)
 
 
-@pytest.mark.parametrize("name", ["hourly", "daily", "weekly", "held_durations"])
+@pytest.mark.parametrize("name", ["hourly", "held_durations"])
 def test_means_over_hours_are_of_step_functions(name):
     with pytest.raises(TypeError, match=r"^steps is of type Workload; expected a step function"):
         getattr(metrics, name)(WORKLOAD)

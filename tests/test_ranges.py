@@ -288,7 +288,7 @@ def test_series_over_a_gap_of_years(gap):
         else:
             assert len(series()) == 250_001
     assert metrics.utilization_series(schedule, 30 * DAY).iloc[0] == pytest.approx(1 / 720)
-    assert metrics.daily(occupied).iloc[0] == pytest.approx(6 / 24)
+    assert metrics.hourly(occupied, DAY).iloc[0] == pytest.approx(6 / 24)
     assert metrics.utilization(schedule) == pytest.approx(2 * HOUR / (gap + HOUR))
 
 

@@ -19,7 +19,7 @@ from cosimlib.batch import simulate_easy
 from cosimlib.display import count, percent
 from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import Log, busy, fitting, instant
-from cosimlib.metrics import daily, occupied_nodes, offered_load
+from cosimlib.metrics import hourly, occupied_nodes, offered_load
 from cosimlib.palette import BLACK, BLUE, SKY, VERMILION
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_offered_load
@@ -137,7 +137,7 @@ class Timeline:
 
     def _mean(self, steps: pd.Series) -> np.ndarray:
         """Mean of a step function on each day; 0 where it has no step."""
-        means = daily(steps, self._begin, self._begin + self.days * DAY).to_numpy()
+        means = hourly(steps, DAY, self._begin, self._begin + self.days * DAY).to_numpy()
         return np.append(means, np.zeros(self.days - means.size))
 
     def _busiest(self, at: float | None) -> tuple[int, int]:

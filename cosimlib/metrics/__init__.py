@@ -19,10 +19,7 @@ from cosimlib.metrics.groups import job_groups
 from cosimlib.metrics.intervals import mean_interval
 from cosimlib.metrics.jobs import (
     bounded_slowdown,
-    by_submission,
-    by_user,
     fairness,
-    jain_index,
     makespan,
     overtaking,
     slowdown,
@@ -38,7 +35,6 @@ from cosimlib.metrics.machine import (
     utilization,
 )
 from cosimlib.metrics.series import (
-    daily,
     held_durations,
     hourly,
     occupied_nodes,
@@ -46,7 +42,6 @@ from cosimlib.metrics.series import (
     utilization_series,
     waiting_jobs,
     waiting_nodes,
-    weekly,
 )
 from cosimlib.metrics.windows import busiest, busy_stretch, busy_window, share_used, window
 
@@ -55,13 +50,9 @@ __all__ = [
     "busiest",
     "busy_stretch",
     "busy_window",
-    "by_submission",
-    "by_user",
-    "daily",
     "fairness",
     "held_durations",
     "hourly",
-    "jain_index",
     "job_groups",
     "loss_of_capacity",
     "makespan",
@@ -81,6 +72,5 @@ __all__ = [
     "wait_time",
     "waiting_jobs",
     "waiting_nodes",
-    "weekly",
     "window",
 ]

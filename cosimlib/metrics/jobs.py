@@ -1,14 +1,11 @@
 """Metrics per job and per user: wait time, turnaround time, slowdown, overtaking, fairness."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.metrics.windows import submitted
 from cosimlib.schedule import Schedule, check_schedule
-from cosimlib.units import DAY, HOUR
 
 
 def wait_time(
@@ -80,97 +77,6 @@ def makespan(schedule: Schedule, *, start: float | None = None, end: float | Non
     return float(jobs["end_time"].max() - jobs["submit_time"].min())
 
 
-def by_submission(
-    schedule: Schedule,
-    values: pd.Series,
-    every: float = DAY,
-    start: float | None = None,
-    end: float | None = None,
-) -> pd.DataFrame:
-    """Mean of a metric per job in each window of submissions.
-
-    Parameters
-    ----------
-    schedule : Schedule
-    values : pd.Series
-        One number per job, such as `wait_time(schedule)`, indexed by job.
-    every : float, default DAY
-        Length of a window in seconds.
-    start, end : float, optional
-        First and last instant in seconds; by default the first and the last submission.
-
-    Returns
-    -------
-    pd.DataFrame
-        `jobs` and the mean of the values (NaN without jobs), indexed by the start of the window.
-    """
-    check_schedule(schedule)
-    check.seconds("every", every, above=0)
-    all_times = schedule.workload.jobs["submit_time"]
-    if len(values) and not set(values.index) <= set(all_times.index):
-        raise ValueError("values are not indexed by job; expected such as wait_time(schedule)")
-    inside = submitted(schedule, start, end)[values.index.astype(np.int64)]
-    submit_time = all_times[values.index].to_numpy()[inside]
-    first = (submit_time.min() if submit_time.size else 0.0) if start is None else start
-    check.windows(first, max(submit_time.max(initial=first), end or first), every)
-    place = ((submit_time - first) // every).astype(np.int64)
-    windows = 1 + int(place.max(initial=-1))
-    if end is not None:
-        windows = max(windows, int(np.ceil((end - first) / every)))
-    jobs = np.bincount(place, minlength=windows)
-    total = np.bincount(place, values.to_numpy(dtype=np.float64)[inside], minlength=windows)
-    mean = np.divide(total, jobs, out=np.full(windows, np.nan), where=jobs > 0)
-    index = pd.Index(first + every * np.arange(windows), name="time")
-    return pd.DataFrame({"jobs": jobs, values.name or "mean": mean}, index=index)
-
-
-def by_user(
-    schedule: Schedule,
-    *,
-    tau: float = 10.0,
-    start: float | None = None,
-    end: float | None = None,
-) -> pd.DataFrame:
-    """Table of users: jobs, node-hours, mean wait and mean bounded slowdown.
-
-    Parameters
-    ----------
-    schedule : Schedule
-    tau : float, default 10.0
-        Threshold of the bounded slowdown, in seconds.
-    start, end : float, optional
-        The window in which a job must have been submitted.
-
-    Returns
-    -------
-    pd.DataFrame
-        `jobs`, `node_hours` (nodes · run time), mean `wait_time` (s), mean `bounded_slowdown`;
-        indexed by `user`. Jobs that name no user are left out.
-
-    Raises
-    ------
-    ValueError
-        If no job of the workload has a user.
-    """
-    check_schedule(schedule)
-    user = schedule.workload.column("user")
-    if len(user) and user.isna().all():
-        raise ValueError(
-            f"{schedule.workload.name}: no job has a user; fairness needs the column 'user'"
-        )
-    jobs = schedule.jobs[submitted(schedule, start, end)]
-    table = pd.DataFrame(
-        {
-            "node_hours": jobs["nodes"] * jobs["run_time"] / HOUR,
-            "wait_time": jobs["wait_time"],
-            "bounded_slowdown": bounded_slowdown(schedule, tau=tau, start=start, end=end),
-        }
-    )
-    users = table.groupby(user[jobs.index])
-    how = {"node_hours": "sum", "wait_time": "mean", "bounded_slowdown": "mean"}
-    return users.agg(how).assign(jobs=users.size())[["jobs", *how]]
-
-
 def fairness(
     schedule: Schedule,
     *,
@@ -187,27 +93,32 @@ def fairness(
     schedule, or shares.)
 
     Jain, Chiu and Hawe, A Quantitative Measure of Fairness and Discrimination for Resource
-    Allocation in Shared Computer Systems, DEC TR-301, 1984. Parameters are those of `by_user`.
-    """
-    check_schedule(schedule)
-    return jain_index(by_user(schedule, tau=tau, start=start, end=end)["bounded_slowdown"])
+    Allocation in Shared Computer Systems, DEC TR-301, 1984.
 
+    Parameters
+    ----------
+    schedule : Schedule
+    tau : float, default 10.0
+        Threshold of the bounded slowdown, in seconds.
+    start, end : float, optional
+        The window in which a job must have been submitted. Jobs that name no user are left out.
 
-def jain_index(values: Iterable[float]) -> float:
-    """Jain's fairness index ``(Σx)² / (n · Σx²)``: 1/n to 1; 1 if all are 0, NaN without values.
+    Returns
+    -------
+    float
+        ``(Σx)² / (n · Σx²)`` of the users' means; NaN without jobs.
 
     Raises
     ------
     ValueError
-        If a value is negative, infinite or NaN.
+        If no job of the workload has a user.
     """
-    x = np.array(list(values), dtype=np.float64)
-    odd = ~((x >= 0) & np.isfinite(x))
-    if odd.any():
-        raise ValueError(f"Jain's index of {x[odd][0]:g}; expected numbers of 0 or more")
-    if x.size == 0:
-        return float("nan")
-    largest = x.max()
-    # Divided by the largest so that squares neither overflow nor vanish.
-    shares = x / largest if largest > 0 else np.ones_like(x)
-    return float(shares.sum() ** 2 / (x.size * (shares @ shares)))
+    check_schedule(schedule)
+    user = schedule.workload.column("user")
+    if len(user) and user.isna().all():
+        raise ValueError(
+            f"{schedule.workload.name}: no job has a user; fairness needs the column 'user'"
+        )
+    slowdown = bounded_slowdown(schedule, tau=tau, start=start, end=end)
+    means = slowdown.groupby(user[slowdown.index]).mean()
+    return float(means.sum() ** 2 / (means.size * (means @ means))) if means.size else float("nan")

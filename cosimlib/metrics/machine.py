@@ -7,7 +7,6 @@ each window of the schedule's own series is known.
 import math
 from collections.abc import Iterable
 from heapq import heappop, heappush
-from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -24,8 +23,6 @@ from cosimlib.workload import Workload, check_run
 
 NO_JOB_WAITS = np.iinfo(np.int64).max
 """Nodes of the smallest waiting job while no job waits: more than are ever idle."""
-
-LossRule = Literal["fits", "waiting", "demand"]
 
 
 def utilization(
@@ -97,7 +94,6 @@ def summarize(
 def node_hours(
     schedule: Schedule,
     *,
-    wasted: "pd.Series | np.ndarray | None" = None,
     start: float | None = None,
     end: float | None = None,
 ) -> pd.Series:
@@ -111,8 +107,6 @@ def node_hours(
     Parameters
     ----------
     schedule : Schedule
-    wasted : mask, optional
-        Failed jobs, such as ``schedule.jobs["status"] == 0``; everything that they held is lost.
     start, end : float, optional
         The window in seconds; by default from the first submission to the last end.
 
@@ -134,8 +128,6 @@ def node_hours(
     run_time = np.append(schedule.workload.jobs["run_time"].to_numpy(), np.inf)[job]
     share = np.divide(run_time, length, out=np.ones(len(table)), where=length > run_time)
     share = np.where(use.isin(["run", "container"]), share, 0.0)
-    if wasted is not None:
-        share = np.where(np.append(_mask(wasted, len(schedule.workload)), False)[job], 0.0, share)
     parts = {"useful": held @ share, "lost": held @ (1.0 - share)}
     idle = _offered_node_hours(schedule, first, last) - held.sum()
     return pd.Series(parts | {"idle": idle}, name="node_hours", dtype=np.float64)
@@ -162,27 +154,21 @@ def node_hours_by_use(
 def loss_of_capacity(
     schedule: Schedule,
     *,
-    rule: LossRule = "fits",
     start: float | None = None,
     end: float | None = None,
 ) -> float:
-    """Loss of capacity: share of a window's node-seconds that are idle while jobs wait.
+    """Loss of capacity: share of a window's node-seconds that are idle while a waiting job fits.
 
     At the events (submissions, starts, ends) at times t_i, let n of the N nodes be idle from event
-    i to the next. The loss is ``Σ lost_i · (t_{i+1} - t_i) / (N · window)``. Papers define "lost"
-    differently; use the definition of the paper with which you compare:
-
-    - ``"fits"``: lost = n while some waiting job needs at most n nodes, else 0. The scheduler could
-      have started this job.
-    - ``"waiting"``: lost = n while any job waits, else 0. This includes fragmentation.
-    - ``"demand"``: lost = min(n, total nodes of all waiting jobs).
+    i to the next. The loss is ``Σ lost_i · (t_{i+1} - t_i) / (N · window)``, where lost = n while
+    some waiting job needs at most n nodes, else 0: the scheduler could have started this job. Some
+    papers define "lost" differently.
 
     Parameters
     ----------
     schedule : Schedule
         Of one or more partitions. Each job waits for the nodes of its own partition; a job without
         a partition waits for the first.
-    rule : {"fits", "waiting", "demand"}
     start, end : float, optional
         The window in seconds; by default from the first submission to the last end.
 
@@ -198,7 +184,6 @@ def loss_of_capacity(
     """
     check_schedule(schedule)
     check_rigid(schedule, "loss_of_capacity")
-    check.choice("rule", rule, get_args(LossRule), where="loss of capacity")
     first, last = span(schedule, start, end)
     if not first < last:
         return math.nan
@@ -212,7 +197,7 @@ def loss_of_capacity(
     partitions = schedule.system.partitions
     lost = sum(
         _lost_node_seconds(
-            schedule, (schedule.partition == name).to_numpy(bool), nodes, rule, first, last
+            schedule, (schedule.partition == name).to_numpy(bool), nodes, first, last
         )
         for name, nodes in partitions.items()
     )
@@ -241,39 +226,23 @@ def _offered_node_hours(schedule: Schedule, first: float, last: float) -> float:
     return float(schedule.offered_node_seconds(np.array([first, last])).sum()) / HOUR
 
 
-def _mask(wasted: "pd.Series | np.ndarray", n: int) -> np.ndarray:
-    """One truth value per job; jobs of unknown status count as false."""
-    mask = pd.Series(wasted).fillna(False).to_numpy(dtype=bool)
-    if mask.size != n:
-        raise ValueError(f"wasted has {mask.size} values; expected one for each of the {n} jobs")
-    return mask
-
-
 def _lost_node_seconds(
-    schedule: Schedule, here: np.ndarray, capacity: int, rule: str, first: float, last: float
+    schedule: Schedule, here: np.ndarray, capacity: int, first: float, last: float
 ) -> float:
-    """Node-seconds that the jobs of one partition leave idle while they wait."""
+    """Node-seconds idle in one partition while one of its waiting jobs fits."""
     jobs = schedule.workload.jobs[here]
     submit_time, nodes = jobs["submit_time"].to_numpy(np.float64), jobs["nodes"].to_numpy(np.int64)
     start_time, table = schedule.start_time[here], schedule.allocations
     table = table[np.append(here, len(schedule.system.partitions) == 1)[table["job"]]]
     held = step_function(*(table[name].to_numpy() for name in ("start", "end", "nodes")))
-    if rule == "fits":
-        order = np.argsort(start_time, kind="stable")
-        waiting = _smallest_waiting(*map(np.array, (submit_time, start_time, order, nodes)))
-    else:
-        amount = np.ones_like(nodes) if rule == "waiting" else nodes
-        waiting = step_function(submit_time, np.maximum(start_time, submit_time), amount)
+    order = np.argsort(start_time, kind="stable")
+    waiting = _smallest_waiting(*map(np.array, (submit_time, start_time, order, nodes)))
     opened = schedule.calendar.capacity(capacity)
     opens = opened.index.to_numpy(np.float64), opened.to_numpy()
     times = np.sort(np.concatenate([held[0], waiting[0], opens[0]]))
     times = np.concatenate([[first], times[(times > first) & (times < last)]])
     idle = np.maximum(steps_at(*opens, times) - steps_at(*held, times), 0)
-    if rule == "fits":
-        lost = np.where(steps_at(*waiting, times, before=NO_JOB_WAITS) <= idle, idle, 0)
-    else:
-        wanted = steps_at(*waiting, times, before=0)
-        lost = np.minimum(idle, wanted) if rule == "demand" else np.where(wanted > 0, idle, 0)
+    lost = np.where(steps_at(*waiting, times, before=NO_JOB_WAITS) <= idle, idle, 0)
     return float(lost @ np.diff(times, append=last))
 
 

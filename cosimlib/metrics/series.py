@@ -1,4 +1,4 @@
-"""Time series of a schedule: exact step functions, and their means per hour, day or week."""
+"""Time series of a schedule: exact step functions, and their means over windows."""
 
 import math
 
@@ -9,7 +9,7 @@ from cosimlib import checks as check
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics.windows import span
 from cosimlib.schedule import Schedule, check_schedule
-from cosimlib.units import DAY, HOUR, WEEK
+from cosimlib.units import HOUR
 
 STEPS = "a step function, such as metrics.occupied_nodes(schedule)"
 
@@ -137,16 +137,6 @@ def _edges(first: float, last: float, every: float) -> np.ndarray:
     check.windows(first, last, every)
     edges = first + every * np.arange(math.ceil((last - first) / every))
     return np.append(edges[edges < last], last)
-
-
-def daily(steps: pd.Series, start: float | None = None, end: float | None = None) -> pd.Series:
-    """Time-weighted mean of a step function for each day; see `hourly`."""
-    return hourly(steps, DAY, start, end)
-
-
-def weekly(steps: pd.Series, start: float | None = None, end: float | None = None) -> pd.Series:
-    """Time-weighted mean of a step function for each week; see `hourly`."""
-    return hourly(steps, WEEK, start, end)
 
 
 def held_durations(steps: pd.Series) -> pd.Series:

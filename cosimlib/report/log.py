@@ -3,8 +3,8 @@
 The rules are those of `cosimlib.traces.oddities`. `Log.lacks` has a sentence for each thing that a
 log lacks. What is filled in is an entry of the account.
 
-The interval of a mean (`redrawn`) goes from the 2.5th to the 97.5th percentile over logs whose
-weeks are all drawn anew with replacement (days, if the log has fewer than eight weeks).
+The interval of a mean (`interval_text`) goes from the 2.5th to the 97.5th percentile over logs
+whose weeks are all drawn anew with replacement (days, if the log has fewer than eight weeks).
 """
 
 from collections.abc import Callable
@@ -225,49 +225,35 @@ def machine_table(log: Log) -> pd.DataFrame:
     return pd.DataFrame({"this log": rows}).rename_axis("what")
 
 
-@dataclass(frozen=True)
-class Redrawn:
-    """Interval of a number of a log, over logs drawn anew.
-
-    Parameters
-    ----------
-    low, high : float
-        NaN for a log that is too short.
-    rests : str
-        Data behind the interval, or why there is none.
-    """
-
-    low: float
-    high: float
-    rests: str
-
-    def text(self, spoken: Callable[[float], str]) -> str:
-        """The interval and what it rests on, in brackets; `spoken` gives a number in words."""
-        if not np.isfinite(self.low):
-            return f"({self.rests})"
-        return f"({span_text(spoken(self.low), spoken(self.high))}; {self.rests})"
-
-
 def span_text(low: str, high: str) -> str:
     """Two numbers in words as a range, or one if they are equal."""
     return low if low == high else f"{low} to {high}"
 
 
-def redrawn(at: Any, amount: Any, base: Any, *, seed: int = 0) -> Redrawn:
-    """Interval of Σ `amount` ÷ Σ `base` over logs whose weeks are drawn anew.
+def interval_text(
+    at: Any, amount: Any, base: Any, spoken: Callable[[float], str], *, seed: int = 0
+) -> str:
+    """Interval of Σ `amount` ÷ Σ `base` over logs whose weeks are drawn anew, in brackets.
 
     Parameters
     ----------
     at : array of float
         Seconds since the beginning of the log, one per value.
     amount, base : array of float
+    spoken : callable
+        A number in words.
     seed : int, default 0
+
+    Returns
+    -------
+    str
+        The interval and the data behind it, or why there is none.
     """
     at = np.asarray(at, dtype=float)
     span = float(at.max(initial=0.0))
     length, name = (WEEK, "week") if span >= FEWEST_BLOCKS * WEEK else (DAY, "day")
     if span < FEWEST_BLOCKS * length:
-        return Redrawn(np.nan, np.nan, f"under {count(FEWEST_BLOCKS, 'day')}: no interval")
+        return f"(under {count(FEWEST_BLOCKS, 'day')}: no interval)"
     block = (at // length).astype(np.int64)
     sums = [np.bincount(block, np.asarray(each, dtype=float)) for each in (amount, base)]
     blocks = sums[0].size
@@ -275,10 +261,10 @@ def redrawn(at: Any, amount: Any, base: Any, *, seed: int = 0) -> Redrawn:
     totals = [each[drawn].sum(axis=1) for each in sums]
     known = totals[1] > 0
     if not known.any():
-        return Redrawn(np.nan, np.nan, "no interval")
-    low, high = np.quantile(totals[0][known] / totals[1][known], [0.025, 0.975])
+        return "(no interval)"
+    low, high = np.quantile(totals[0][known] / totals[1][known], [0.025, 0.975]).tolist()
     rests = f"95 % of {REDRAWS:,} redraws of all {count(blocks, name)}"
-    return Redrawn(float(low), float(high), rests)
+    return f"({span_text(spoken(low), spoken(high))}; {rests})"
 
 
 def weeks_of(workload: Workload, weeks: int) -> list[float]:

@@ -24,8 +24,9 @@ from cosimlib.filling import (
     use_table,
     young_interval,
 )
+from cosimlib.kernels.steps import steps_at
 from cosimlib.metrics import occupied_nodes, running_jobs
-from cosimlib.report.log import Log, redrawn, span_text, weeks_of, window_name
+from cosimlib.report.log import Log, interval_text, span_text, weeks_of, window_name
 from cosimlib.report.page import Section, cell, dot_chart, line_chart
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
@@ -331,8 +332,7 @@ def _loss(jobs: pd.DataFrame, deadline: int, step: float) -> np.ndarray:
 
 def _at(steps: pd.Series, times: np.ndarray) -> np.ndarray:
     """Values of a step function at some instants; 0 before it begins."""
-    values = np.append(steps.to_numpy(), 0)
-    return values[np.searchsorted(steps.index.to_numpy(), times, side="right") - 1]
+    return steps_at(steps.index.to_numpy(), steps.to_numpy(), times)
 
 
 def lendable_nodes(
@@ -349,8 +349,7 @@ def lendable_nodes(
         One row per lease that fits into the window: `hours`; `p10`, `median` and `mean` of the
         nodes, over the hours at which a lease may begin.
     """
-    least = _least_idle(schedule, start, end)
-    rows = []
+    least, rows = _least_idle(schedule, start, end), []
     for lease in [lease for lease in leases if lease <= least.size]:
         lent = least.rolling(lease).min().dropna()
         rows.append((lease, lent.quantile(0.1), lent.median(), lent.mean()))
@@ -425,9 +424,10 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     row = lent[lent["hours"] <= LEASE].iloc[-1]
     hours, total = int(row["hours"]), log.machine.total_nodes
     least = _least_idle(log.schedule, first, last).rolling(hours).min().dropna()
-    interval = redrawn(HOUR * least.index.to_numpy(), least, np.ones(least.size), seed=log.seed)
+    at = HOUR * least.index.to_numpy()
+    interval = interval_text(at, least, np.ones(least.size), cell, seed=log.seed)
     finding = (
-        f"{cell(row['mean'])} of {count(total, unit)} on average {interval.text(cell)} stay idle "
+        f"{cell(row['mean'])} of {count(total, unit)} on average {interval} stay idle "
         f"for {hours} h in a row{log.simulated} and could be lent; at 9 hours of 10 at least "
         f"{row['p10']:,.0f}"
     )

@@ -227,23 +227,6 @@ def dot_chart(table: pd.DataFrame, x: Axis | str) -> str:
     return _svg(parts, foot + 58 + 18 * len(kinds))
 
 
-def heat_map(table: pd.DataFrame, title: str) -> str:
-    """Cells of a table as shades, rows by name, columns of hours; the darkest has its number."""
-    values = np.nan_to_num(table.to_numpy(dtype=float))
-    row, column = divmod(int(values.argmax()), values.shape[1])
-    darkest = f"{table.index[row]} {table.columns[column]} h, {cell(values.max())} h"
-    hours = [(float(hour), str(hour)) for hour in range(0, values.shape[1] + 1, 3)]
-    x = Axis(0, values.shape[1], hours, f"{title}; darkest: {darkest}")
-    y, foot = _rows(table.index), TOP + 20 * len(table)
-    parts = _frame(x, y, LEFT, foot)
-    width = (END - LEFT) / values.shape[1]
-    shades = values / (values.max() or 1.0)
-    parts += [f'<rect x="{LEFT + width * column:.1f}" y="{TOP + 20 * row}" width="{width:.1f}" '
-              f'height="20" fill="{BLUE}" fill-opacity="{shade:.2f}" stroke="#ddd"/>'
-              for (row, column), shade in np.ndenumerate(shades)]  # fmt: skip
-    return _svg(parts, foot + BOTTOM)
-
-
 def table_html(table: pd.DataFrame, caption: str) -> str:
     """A table with its numbers in words, its first rows where it is long."""
     shown = table.head(MOST_ROWS)

@@ -13,7 +13,6 @@ the likely cause (`CAUSES`):
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -26,8 +25,15 @@ from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import hourly, utilization_series, waiting_jobs
 from cosimlib.metrics.groups import GROUPS, OTHERS, job_groups, largest_groups
 from cosimlib.metrics.series import waiting_nodes
-from cosimlib.report.log import LEAST_SCORE, NO_WINDOWS, Log, machine_table, redrawn, window_name
-from cosimlib.report.page import Section, cell, dot_chart, heat_map, hours_axis, steps_chart
+from cosimlib.report.log import (
+    LEAST_SCORE,
+    NO_WINDOWS,
+    Log,
+    interval_text,
+    machine_table,
+    window_name,
+)
+from cosimlib.report.page import Section, cell, dot_chart, hours_axis, steps_chart
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
 
@@ -72,23 +78,6 @@ SCORES = {"coverage_50": "50 % intervals hold (%)", "coverage_80": "80 % interva
 
 ENDED, SUBMITTED, STARTED = 0, 1, 2
 """Kinds of events, in the order in which those of an instant happen."""
-
-
-@dataclass(frozen=True, eq=False)
-class IdleWaits:
-    """Node-hours that jobs waited while enough nodes were idle.
-
-    Parameters
-    ----------
-    jobs : pd.DataFrame
-        Hours that each job so waited, by cause; indexed by job.
-    periods : pd.DataFrame
-        Node-hours by period of the log (its beginning, s) and cause; `waited` is all that was
-        waited.
-    """
-
-    jobs: pd.DataFrame
-    periods: pd.DataFrame
 
 
 def weekly_use(schedule: Schedule) -> pd.DataFrame:
@@ -171,7 +160,7 @@ def waits_by_hour(schedule: Schedule) -> pd.DataFrame:
 
 def idle_waits(
     schedule: Schedule, *, length: float = WEEK, windows: pd.DataFrame = NO_WINDOWS
-) -> IdleWaits:
+) -> pd.DataFrame:
     """Node-hours waited by jobs that fitted on the idle nodes with all that had waited longer.
 
     Parameters
@@ -182,6 +171,12 @@ def idle_waits(
         Of the periods, seconds.
     windows : pd.DataFrame, optional
         In which the machine was closed, as `traces.closures` has them.
+
+    Returns
+    -------
+    pd.DataFrame
+        Node-hours by period of the log (its beginning, s) and cause; `waited` is all that was
+        waited.
     """
     workload, (first, last) = schedule.workload, schedule.span
     several = [c for c in ("partition", "queue") if workload.column(c).dropna().unique().size > 1]
@@ -192,14 +187,11 @@ def idle_waits(
     begin = np.arange(first, max(last, first + 1), length)
     requested = workload.jobs["requested_time"].fillna(0.0).to_numpy()
     events, most = _events(schedule, length, windows), _capacity(schedule, label)
-    seconds, held_back = _held_back(events, nodes, requested, user, label, most, begin.size)
+    held_back = _held_back(events, nodes, requested, user, label, most, begin.size)
     table = pd.DataFrame(held_back.T / HOUR, pd.Index(begin, name="begin"), list(CAUSES))
     every = np.diff(begin, append=max(last, first + 1))
     queue = hourly(waiting_nodes(schedule), length, first, max(last, first + 1)).to_numpy()
-    return IdleWaits(
-        pd.DataFrame(seconds.T / HOUR, columns=list(CAUSES)),
-        table.assign(waited=queue * every / HOUR),
-    )
+    return table.assign(waited=queue * every / HOUR)
 
 
 def log_section(log: Log) -> Section:
@@ -209,11 +201,12 @@ def log_section(log: Log) -> Section:
     end = max(last, first + MINUTE)
     days = utilization_series(schedule, DAY, first, end)
     length = np.diff(days.index.to_numpy(), append=end)
-    interval = redrawn(days.index.to_numpy() - first, days * length, length, seed=log.seed)
+    at = days.index.to_numpy() - first
+    interval = interval_text(at, days * length, length, percent, seed=log.seed)
     findings = [
         f"{count(len(log.workload), 'job')} hold {percent(schedule.utilization(first, last))} of "
         f"{count(log.machine.total_nodes, log.unit)} over {duration(last - first)}"
-        f"{log.simulated} {interval.text(percent)}."
+        f"{log.simulated} {interval}."
     ]
     if log.used < 0.995:
         findings.append(f"This report is on {percent(log.used)} of the log's {log.unit}-hours.")
@@ -282,12 +275,8 @@ def waits_section(log: Log) -> Section:
     marks.columns = ["half of the jobs wait no longer", "90 % of them"]
     pictures = [dot_chart(marks, hours_axis(sizes["p90"], "wait"))]
     if len(by_hour):
-        pictures.append(heat_map(by_hour, "Mean wait by time of submission"))
         tables["Mean wait by weekday and hour of the submission (h)"] = by_hour
-    how_to_read = (
-        "A mark is the wait that half of the jobs, or 90 % of them, do not exceed. Dark cells are "
-        "times of submission with long waits."
-    )
+    how_to_read = "A mark is the wait that half of the jobs, or 90 % of them, do not exceed."
     findings = [_who_waits(log, longest)]
     if (schedule.jobs["wait_time"] > 0).any():
         finding, picture, table = _idle_finding(log)
@@ -314,9 +303,10 @@ def _who_waits(log: Log, longest: pd.DataFrame) -> str:
     wait = jobs["wait_time"]
     if not (wait > 0).any():
         return "No job waits."
-    interval = redrawn(jobs["submit_time"] - first, wait, np.ones(len(jobs)), seed=log.seed)
+    at = jobs["submit_time"] - first
+    interval = interval_text(at, wait, np.ones(len(jobs)), duration, seed=log.seed)
     half = duration(wait.median())
-    sentence = f"Jobs wait {duration(wait.mean())} on average {interval.text(duration)}, "
+    sentence = f"Jobs wait {duration(wait.mean())} on average {interval}, "
     sentence += f"half of them {half} or less."
     if not len(longest):
         return sentence
@@ -338,13 +328,14 @@ def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
     length, unit = WEEK if last - first >= 8 * WEEK else DAY, log.unit
     waits = idle_waits(log.schedule, length=length, windows=log.windows)
     names = [cause for cause in CAUSES if cause != "closure" or len(log.windows)]
-    causes, waited = waits.periods[names], waits.periods["waited"]
+    causes, waited = waits[names], waits["waited"]
     total, idle = float(waited.sum()), float(causes.to_numpy().sum())
     rule = f"while enough {unit}s were idle for the job and for all that had waited longer"
     if idle == 0:
         return f"No job waited {rule}: first come, first served explains all waits.", [], {}
-    share = redrawn(causes.index.to_numpy() - first, causes.sum(axis=1), waited, seed=log.seed)
-    sentence = f"{percent(idle / total)} of the waiting {share.text(percent)} passed {rule}"
+    at = causes.index.to_numpy() - first
+    interval = interval_text(at, causes.sum(axis=1), waited, percent, seed=log.seed)
+    sentence = f"{percent(idle / total)} of the waiting {interval} passed {rule}"
     if idle < NECESSARY * total:
         return f"{sentence}: first come, first served explains nearly all waits.", [], {}
     by_cause = causes.sum().sort_values(ascending=False, kind="stable")
@@ -360,7 +351,6 @@ def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
     table = pd.DataFrame({
         "likely cause": [CAUSES[cause] for cause in by_cause.index],
         f"{unit}-hours": by_cause.to_numpy(), "share": by_cause.to_numpy() / idle,
-        "jobs": [int((waits.jobs[cause] > 0).sum()) for cause in by_cause.index],
     }).set_index("likely cause")  # fmt: skip
     return sentence, [picture], {f"{unit}-hours waited while enough {unit}s were idle": table}
 
@@ -405,9 +395,8 @@ def _until_closed(windows: pd.DataFrame, time: np.ndarray) -> np.ndarray:
 def _held_back(
     events: Iterable[tuple], nodes: np.ndarray, requested: np.ndarray, user: np.ndarray,
     label: np.ndarray, most: np.ndarray, periods: int,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Seconds per cause and job, and node-seconds per cause and period, of jobs held back."""
-    seconds = [[0.0] * nodes.size for _ in CAUSES]
+) -> np.ndarray:  # fmt: skip
+    """Node-seconds per cause and period of jobs held back."""
     waited = [[0.0] * (periods + 1) for _ in CAUSES]
     of_user, free = [0] * (int(user.max(initial=0)) + 2), most.tolist()
     sizes, limits = nodes.tolist(), requested.tolist()
@@ -432,9 +421,8 @@ def _held_back(
             others = users[first] >= 0 and of_user[users[first]] > 0
             closes = limits[first] > closing
             cause = 0 if closes else 1 if full else 2 if standstill else 3 if others else 4
-            seconds[cause][first] += length
             waited[cause][period] += sizes[first] * length
-    return np.array(seconds), np.array(waited)[:, :periods]
+    return np.array(waited)[:, :periods]
 
 
 def starts_section(log: Log) -> Section:

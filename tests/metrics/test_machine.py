@@ -13,6 +13,7 @@ from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.traces.swf import read_swf
+from cosimlib.units import WEEK
 from cosimlib.workload import Workload
 from tests.strategies import workloads
 
@@ -61,9 +62,6 @@ def test_summary_of_a_window(schedule):
     assert table.loc["GREEDY", "makespan"] == 48
 
 
-RULES = ("fits", "waiting", "demand")
-
-
 def schedule_of(submit, run, nodes, start, system=None, **columns) -> Schedule:
     jobs = {"submit_time": submit, "run_time": run, "nodes": nodes, **columns}
     workload = Workload(pd.DataFrame(jobs), "made up")
@@ -76,16 +74,11 @@ def blocked() -> Schedule:
     return schedule_of([0, 20, 50], [100, 50, 100], [6, 5, 3], [0, 100, 100])
 
 
-def test_three_readings_of_loss_of_capacity(blocked):
+def test_loss_of_capacity_counts_what_is_idle_while_a_job_fits(blocked):
     """Four nodes are idle until 100; the first to wait does not fit, the second would."""
-    offered = 10 * 200
-    assert metrics.loss_of_capacity(blocked) == 4 * 50 / offered
-    assert metrics.loss_of_capacity(blocked, rule="waiting") == 4 * 80 / offered
-    assert metrics.loss_of_capacity(blocked, rule="demand") == 4 * 80 / offered
+    assert metrics.loss_of_capacity(blocked) == 4 * 50 / (10 * 200)
     narrow = schedule_of([0, 0], [10, 10], [6, 3], [0, 10])
     assert metrics.loss_of_capacity(narrow) == 4 * 10 / 200
-    assert metrics.loss_of_capacity(narrow, rule="waiting") == 4 * 10 / 200
-    assert metrics.loss_of_capacity(narrow, rule="demand") == 3 * 10 / 200
 
 
 def test_a_job_of_exactly_the_idle_nodes_fits():
@@ -97,8 +90,8 @@ def test_loss_of_capacity_in_windows(blocked):
     assert metrics.loss_of_capacity(blocked, start=50, end=100) == 4 / 10
     assert metrics.loss_of_capacity(blocked, start=0, end=50) == 0
     assert metrics.loss_of_capacity(blocked, start=90, end=110) == 4 * 10 / 200
-    assert metrics.loss_of_capacity(blocked, start=-50, end=20, rule="waiting") == 0
-    assert metrics.loss_of_capacity(blocked, start=500, end=600, rule="waiting") == 0
+    assert metrics.loss_of_capacity(blocked, start=-50, end=20) == 0
+    assert metrics.loss_of_capacity(blocked, start=500, end=600) == 0
 
 
 def test_jobs_wait_for_nodes_of_their_own_partition():
@@ -107,30 +100,23 @@ def test_jobs_wait_for_nodes_of_their_own_partition():
     schedule = schedule_of(
         [0, 0, 0], [10, 10, 10], [3, 1, 1], [0, 0, 10], system, partition=["big", "small", "small"]
     )
-    for rule in RULES:
-        assert metrics.loss_of_capacity(schedule, rule=rule) == 1 * 10 / (8 * 20)
+    assert metrics.loss_of_capacity(schedule) == 1 * 10 / (8 * 20)
 
 
 def test_on_one_machine_jobs_wait_whatever_partition_a_trace_names():
     """Ten nodes, as many as `schedule_of` has by default; a trace's own names do not count."""
     given = [0, 0, 0], [10, 10, 10], [6, 3, 2], [0, 10, 10]
     plain, named = schedule_of(*given), schedule_of(*given, partition=["cpu", "gpu", pd.NA])
-    for rule in RULES:
-        assert metrics.loss_of_capacity(plain, rule=rule) > 0
-        assert metrics.loss_of_capacity(named, rule=rule) == metrics.loss_of_capacity(
-            plain, rule=rule
-        )
+    assert metrics.loss_of_capacity(named) == metrics.loss_of_capacity(plain) > 0
 
 
 def test_a_recorded_schedule_may_overrun_its_machine():
     over = schedule_of([0, 0, 0], [10, 10, 10], [8, 8, 1], [0, 0, 10])
-    assert metrics.loss_of_capacity(over, rule="waiting") == 0
+    assert metrics.loss_of_capacity(over) == 0
     assert metrics.utilization(over, end=10) == 1.6
 
 
 def test_loss_of_capacity_refuses_what_it_cannot_tell(blocked):
-    with pytest.raises(ValueError, match="rule='none'; expected one of 'fits', 'waiting'"):
-        metrics.loss_of_capacity(blocked, rule="none")
     with pytest.raises(ValueError, match="window from 9 to 9 s"):
         metrics.loss_of_capacity(blocked, start=9, end=9)
     never = schedule_of([0, 0], [10, 10], [6, 4], [0, math.nan])
@@ -138,54 +124,41 @@ def test_loss_of_capacity_refuses_what_it_cannot_tell(blocked):
         metrics.loss_of_capacity(never)
 
 
-def lost_each_second(schedule: Schedule, second: int) -> dict[str, int]:
-    """Node-seconds lost in one second by each rule, from the definitions."""
+def lost_each_second(schedule: Schedule, second: int) -> int:
+    """Node-seconds lost in one second, from the definition."""
     jobs = schedule.jobs
     held = jobs[(jobs["start_time"] <= second) & (jobs["end_time"] > second)]["nodes"].sum()
     waiting = jobs[(jobs["submit_time"] <= second) & (jobs["start_time"] > second)]["nodes"]
     idle = schedule.system.total_nodes - held
-    return {
-        "fits": idle if (waiting <= idle).any() else 0,
-        "waiting": idle if len(waiting) else 0,
-        "demand": min(idle, waiting.sum()),
-    }
+    return idle if (waiting <= idle).any() else 0
 
 
 @settings(max_examples=40)
 @given(workloads(overruns=True), st.integers(0, 20), st.integers(1, 40))
 def test_loss_of_capacity_agrees_with_counting_second_by_second(workload, start, length):
     schedule = simulate_easy(workload, System.of(8))
-    window = {"start": start, "end": start + length}
-    counted = [lost_each_second(schedule, second) for second in range(start, start + length)]
-    for rule in RULES:
-        share = metrics.loss_of_capacity(schedule, rule=rule, **window)
-        assert share == pytest.approx(sum(lost[rule] for lost in counted) / (8 * length))
+    counted = sum(lost_each_second(schedule, second) for second in range(start, start + length))
+    share = metrics.loss_of_capacity(schedule, start=start, end=start + length)
+    assert share == pytest.approx(counted / (8 * length))
 
 
 @settings(max_examples=40)
 @given(workloads())
 def test_laws_of_loss_of_capacity(workload):
-    """Under both policies the head waits only if it does not fit: it wants more than is idle.
-    FCFS leaves idle what EASY may use; used, lost and other idle node-seconds are all there are."""
-    system = System.of(8)
-    for schedule in (simulate_fcfs(workload, system), simulate_easy(workload, system)):
-        fits, waiting, demand = (metrics.loss_of_capacity(schedule, rule=rule) for rule in RULES)
-        assert 0 <= fits <= waiting + 1e-12
-        assert waiting == pytest.approx(demand)
-        assert metrics.utilization(schedule) + waiting <= 1 + 1e-12
+    """Used and lost node-seconds are a part of all; on a machine for all jobs none are lost."""
+    schedule = simulate_fcfs(workload, System.of(8))
+    loss = metrics.loss_of_capacity(schedule)
+    assert 0 <= loss <= 1 - metrics.utilization(schedule) + 1e-12
     wide = simulate_fcfs(workload, System.of(8 * len(workload)))
     if metrics.makespan(wide) > 0:
-        assert all(metrics.loss_of_capacity(wide, rule=rule) == 0 for rule in RULES)
+        assert metrics.loss_of_capacity(wide) == 0
 
 
 def test_node_hours_are_useful_lost_or_idle():
     schedule = schedule_of([0, 0], [3_600, 7_200], [4, 2], [0, 0])
     assert metrics.node_hours(schedule).to_dict() == {"useful": 8, "lost": 0, "idle": 12}
-    wasted = np.array([False, True])
-    parts = metrics.node_hours(schedule, wasted=wasted)
-    assert parts.to_dict() == {"useful": 4, "lost": 4, "idle": 12}
-    parts = metrics.node_hours(schedule, wasted=wasted, start=0, end=1_800)
-    assert parts.to_dict() == {"useful": 2, "lost": 1, "idle": 2}
+    parts = metrics.node_hours(schedule, start=0, end=1_800)
+    assert parts.to_dict() == {"useful": 3, "lost": 0, "idle": 2}
     assert metrics.node_hours(schedule, end=14_400)["idle"] == 32
 
 
@@ -198,21 +171,12 @@ def test_nodes_held_beyond_the_run_are_lost():
     assert half.to_dict() == pytest.approx({"useful": 4, "lost": 2, "idle": 9})
 
 
-def test_failed_jobs_of_a_status_column():
-    schedule = schedule_of([0, 0, 0], [3_600] * 3, [1, 2, 3], [0] * 3, status=[0, 1, None])
-    failed = schedule.jobs["status"] == 0
-    parts = metrics.node_hours(schedule, wasted=failed)
-    assert parts.to_dict() == {"useful": 5, "lost": 1, "idle": 4}
-    with pytest.raises(ValueError, match="wasted has 2 values; expected one for each of the 3"):
-        metrics.node_hours(schedule, wasted=[True, False])
-
-
 @settings(max_examples=40)
 @given(workloads(), st.integers(0, 20), st.integers(1, 40))
 def test_node_hours_add_up(workload, start, length):
     schedule = simulate_easy(workload, System.of(8))
     window = {"start": start, "end": start + length}
-    parts = metrics.node_hours(schedule, wasted=workload.jobs["nodes"] > 4, **window)
+    parts = metrics.node_hours(schedule, **window)
     assert parts.sum() == pytest.approx(8 * length / 3_600)
     assert (parts >= -1e-12).all()
     held = metrics.utilization(schedule, **window) * 8 * length / 3_600
@@ -224,12 +188,10 @@ def test_what_the_recorded_kth_sp2_adds_up_to(trace_path):
     """The archive's utilization, and the identities between metrics, on 28,000 real jobs."""
     trace = read_swf(trace_path("KTH-SP2-1996-2.1-cln.swf.gz"), verbose=False)
     schedule = simulate_easy(trace, trace.machine)
-    weeks = metrics.weekly(metrics.occupied_nodes(schedule))
+    weeks = metrics.hourly(metrics.occupied_nodes(schedule), WEEK)
     assert len(weeks) in (48, 49)
     assert (weeks <= 100).all()
-    fits, waiting, demand = (metrics.loss_of_capacity(schedule, rule=rule) for rule in RULES)
-    assert 0 < fits < waiting < 1 - metrics.utilization(schedule)
-    assert waiting == pytest.approx(demand)
+    assert 0 < metrics.loss_of_capacity(schedule) < 1 - metrics.utilization(schedule)
     hours = metrics.node_hours(schedule)
     useful = (trace.jobs["nodes"] @ trace.jobs["run_time"]) / 3_600
     assert hours["useful"] == pytest.approx(useful)

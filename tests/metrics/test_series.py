@@ -121,10 +121,10 @@ def test_utilization_by_window(schedule):
 def test_hours_days_and_weeks():
     steps = pd.Series([4, 2, 0], index=[0.0, 1.5 * DAY, 15 * DAY])
     assert metrics.hourly(steps).size == 15 * 24
-    assert metrics.daily(steps).tolist() == [4, 3] + [2] * 13
-    assert metrics.weekly(steps).tolist() == [2 + 2 * 1.5 / 7, 2, 2]
-    assert metrics.weekly(steps, end=3 * WEEK).iloc[2] == pytest.approx(2 / 7)
-    assert metrics.daily(steps, DAY, 3 * DAY).to_dict() == {DAY: 3, 2 * DAY: 2}
+    assert metrics.hourly(steps, DAY).tolist() == [4, 3] + [2] * 13
+    assert metrics.hourly(steps, WEEK).tolist() == [2 + 2 * 1.5 / 7, 2, 2]
+    assert metrics.hourly(steps, WEEK, end=3 * WEEK).iloc[2] == pytest.approx(2 / 7)
+    assert metrics.hourly(steps, DAY, DAY, 3 * DAY).to_dict() == {DAY: 3, 2 * DAY: 2}
     assert (HOUR, DAY, WEEK) == (3_600, 86_400, 604_800)
 
 

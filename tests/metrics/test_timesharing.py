@@ -127,7 +127,6 @@ def test_jobs_are_counted_whether_they_share_nodes_or_not(shared):
         metrics.node_hours,
         metrics.node_hours_by_use,
         metrics.loss_of_capacity,
-        lambda schedule: metrics.loss_of_capacity(schedule, rule="demand"),
         node_blocks,
         execution_states,
         lambda schedule: preemption_values(schedule, [5_000.0]),

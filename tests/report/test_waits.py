@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib.report.log import redrawn, window_name
-from cosimlib.report.waits import idle_waits, waits_by, waits_by_hour, weekly_use
+from cosimlib.report.log import interval_text, window_name
+from cosimlib.report.waits import CAUSES, idle_waits, waits_by, waits_by_hour, weekly_use
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
@@ -67,16 +67,15 @@ def test_a_job_that_fits_and_waits_is_held_back_by_something_else():
     """Ten nodes: b's two nodes are free for the five hours that it waits, and a runs meanwhile."""
     schedule = recorded([(0, 0, 10, 6, "a"), (1, 6, 1, 2, "b"), (2, 10, 1, 8, "c")])
     waits = idle_waits(schedule, length=DAY)
-    assert waits.jobs.sum(axis=1).tolist() == [0, 5, 0], "c never fits"
-    assert waits.jobs.loc[1, "other"] == 5
-    assert waits.periods.iloc[0][["other", "waited"]].tolist() == [10, 10 + 64]
+    assert waits.loc[0, list(CAUSES)].sum() == 2 * 5, "c never fits"
+    assert waits.loc[0, ["other", "waited"]].tolist() == [10, 10 + 64]
 
 
 def test_nobody_is_held_back_by_a_job_that_waits_for_nodes():
     """The head asks for all nodes: what is behind it waits as first come, first served has it."""
     schedule = recorded([(0, 0, 10, 6, "a"), (1, 10, 1, 10, "b"), (2, 11, 1, 1, "c")])
-    assert idle_waits(schedule).periods["waited"].sum() == 9 * 10 + 9
-    assert idle_waits(schedule).jobs.to_numpy().sum() == 0
+    waits = idle_waits(schedule)
+    assert waits["waited"].sum() == 9 * 10 + 9 == waits.to_numpy().sum()
 
 
 def test_the_first_sign_that_holds_is_the_likely_cause():
@@ -85,10 +84,10 @@ def test_the_first_sign_that_holds_is_the_likely_cause():
     schedule = recorded(jobs)
     table = schedule.workload.jobs.assign(partition=["one", "one", "two", "two"])
     waits = idle_waits(Schedule.recorded(Workload(table, "log", System.of(10))))
-    assert waits.jobs.loc[1, "partition"] == 9 and waits.jobs.loc[3, "user"] == 2
+    assert waits["partition"].sum() == 9 * 4 and waits["user"].sum() == 2
     many = [(0, hour / 10, 1, 1, "a") for hour in range(100)] + [(10, 90, 1, 1, "b")]
     still = idle_waits(recorded(many, nodes=50))
-    assert still.jobs.loc[100, "standstill"] == pytest.approx(80, abs=0.2)
+    assert still["standstill"].sum() == pytest.approx(80, abs=0.2)
 
 
 def test_a_closure_explains_waits_within_it_and_those_of_jobs_that_would_cross_its_begin():
@@ -97,11 +96,12 @@ def test_a_closure_explains_waits_within_it_and_those_of_jobs_that_would_cross_i
     table = recorded(jobs).workload.jobs.assign(requested_time=7 * HOUR)
     schedule = Schedule.recorded(Workload(table, "log", System.of(10)))
     windows = pd.DataFrame({"start": [10 * HOUR], "end": [20 * HOUR], "known_from": [2 * HOUR]})
-    waits = idle_waits(schedule, windows=windows).jobs
-    assert waits["closure"].tolist() == [0, 16, 8, 0] and waits.loc[3].sum() == 1
-    unannounced = idle_waits(schedule, windows=windows.assign(known_from=10 * HOUR)).jobs
-    assert unannounced["closure"].tolist() == [0, 10, 8, 0] and unannounced.loc[1].sum() == 16
-    assert idle_waits(schedule).jobs["closure"].sum() == 0
+    waits = idle_waits(schedule, windows=windows).sum()
+    assert waits["closure"] == 2 * 16 + 8 and waits[list(CAUSES)].sum() == 2 * 16 + 8 + 1
+    unannounced = idle_waits(schedule, windows=windows.assign(known_from=10 * HOUR)).sum()
+    assert unannounced["closure"] == 2 * 10 + 8
+    assert unannounced[list(CAUSES)].sum() == 2 * 16 + 8 + 1
+    assert idle_waits(schedule)["closure"].sum() == 0
 
 
 def test_waits_by_weekday_and_hour_need_a_calendar():
@@ -115,10 +115,9 @@ def test_waits_by_weekday_and_hour_need_a_calendar():
 
 def test_an_interval_of_equal_weeks_has_no_width():
     at = np.arange(10) * WEEK
-    equal = redrawn(at, np.full(10, 3.0), np.ones(10))
-    assert (equal.low, equal.high) == (3, 3) and "all 10 weeks" in equal.rests
-    assert equal.text(str) == f"(3.0; {equal.rests})"
-    rising = redrawn(at, np.arange(10.0), np.ones(10))
-    assert rising.low < 4.5 < rising.high
-    short = redrawn([0.0, HOUR], [1, 1], [1, 1])
-    assert np.isnan(short.low) and short.text(str) == "(under 8 days: no interval)"
+    equal = interval_text(at, np.full(10, 3.0), np.ones(10), str)
+    assert equal == "(3.0; 95 % of 1,000 redraws of all 10 weeks)"
+    rising = interval_text(at, np.arange(10.0), np.ones(10), str)
+    low, high = (float(end) for end in rising[1:].partition(";")[0].split(" to "))
+    assert low < 4.5 < high
+    assert interval_text([0.0, HOUR], [1, 1], [1, 1], str) == "(under 8 days: no interval)"
