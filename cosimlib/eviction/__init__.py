@@ -18,35 +18,15 @@ are functions of arrays: `plan.order_of_writes`, and the kernels `dynamic.relax_
 `read_plans`, `search.evict_greedily`, `overlapping.plan_blocked` and `plan_overlapping`.
 """
 
-from cosimlib.eviction.dynamic import (
-    EvictionSpectrum,
-    solve_as_printed,
-    solve_dynamic,
-    solve_spectrum,
-)
+from cosimlib.eviction.dynamic import EvictionSpectrum, solve_dynamic, solve_spectrum
 from cosimlib.eviction.gpus import GpuEvictionPlan, GpuEvictionProblem, solve_gpus
 from cosimlib.eviction.overlapping import least_loss, solve_blocked, solve_overlapping
 from cosimlib.eviction.plan import EvictionPlan, TimedPlan
-from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError, daly_interval
-from cosimlib.eviction.scenarios import (
-    EXPENDABLE,
-    Scenario,
-    choose_scenario,
-    draw_scenario,
-    find_scenario,
-    scaled_problem,
-)
+from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError
+from cosimlib.eviction.scenarios import Scenario, choose_scenario, scaled_problem
 from cosimlib.eviction.search import solve_backtracking, solve_greedy
 
-SOLVERS = {
-    "dynamic": solve_dynamic,
-    "greedy": solve_greedy,
-    "backtracking": solve_backtracking,
-}
-
 __all__ = [
-    "EXPENDABLE",
-    "SOLVERS",
     "EvictionPlan",
     "EvictionProblem",
     "EvictionSpectrum",
@@ -56,12 +36,8 @@ __all__ = [
     "Scenario",
     "TimedPlan",
     "choose_scenario",
-    "daly_interval",
-    "draw_scenario",
-    "find_scenario",
     "least_loss",
     "scaled_problem",
-    "solve_as_printed",
     "solve_backtracking",
     "solve_blocked",
     "solve_dynamic",

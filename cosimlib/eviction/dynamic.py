@@ -12,15 +12,11 @@ bits per cell: 1,000 jobs, 10,000 nodes and 61 deadlines take 153 MB. Two solver
 - `solve_dynamic`: at least `nodes_needed` nodes. A cell that frees enough is final, so no cell
   beyond ``nodes_needed`` is ever a source and the node axis ends one widest job behind it.
 - `solve_spectrum`: each number of nodes from 0 to all that are held, for each deadline.
-
-`solve_as_printed` is the paper's listing to the letter. It fills the table for all nodes that are
-held, copies both matrices for each job, compares losses alone, and looks for each deadline's plan
-among all cells. The paper's statements about response times are about this form. A set of job
-strategies, the paper's ``u[n, t]``, is kept as two bits per job.
 """
 
 import time
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +24,7 @@ from cosimlib.display import Displayed, Facts, count
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import (
     APP,
+    KEEP,
     KILL,
     MILLISECONDS_PER_HOUR,
     SYS,
@@ -38,7 +35,6 @@ from cosimlib.eviction.problem import (
 from cosimlib.kernels.jit import kernel
 
 MEMORY_LIMIT = 2**30
-JOBS_PER_WORD = 32
 
 
 def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> EvictionPlan:
@@ -76,9 +72,7 @@ def solve_dynamic(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     return EvictionPlan.optimum(problem, "dynamic", choices, elapsed)
 
 
-def solve_spectrum(
-    problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT
-) -> "EvictionSpectrum":
+def solve_spectrum(problem: EvictionProblem) -> "EvictionSpectrum":
     """Least loss for each number of nodes and each deadline: the K × T trade-off.
 
     `nodes_needed` of the problem is ignored. Raises `MemoryError` as `solve_dynamic` does.
@@ -98,11 +92,11 @@ def solve_spectrum(
     """
     check_problem(problem)
     begin = time.perf_counter()
-    table, chosen = _fill(problem, 0, problem.total_nodes + 1, memory_limit)
-    loss, steps = _at_least(table)
-    response_time = time.perf_counter() - begin
-    loss, time_spent = loss.T / MILLISECONDS_PER_HOUR, steps.T * float(problem.step)
-    return EvictionSpectrum(problem, loss, time_spent, response_time, table, chosen)
+    table, chosen = _fill(problem, 0, problem.total_nodes + 1, MEMORY_LIMIT)
+    by_deadline = np.minimum.accumulate(table)
+    at_least = np.minimum.accumulate(by_deadline[:, ::-1], axis=1)[:, ::-1]
+    loss = at_least.T / MILLISECONDS_PER_HOUR
+    return EvictionSpectrum(problem, loss, time.perf_counter() - begin, table, chosen)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,8 +109,6 @@ class EvictionSpectrum(Displayed):
     loss : np.ndarray
         ``loss[k, i]``: node-hours lost to free at least `k` nodes by the `i`-th deadline, for
         `k` from 0 to all nodes that the jobs hold.
-    checkpoint_time : np.ndarray
-        Seconds that the same plans spend on checkpoints, same shape.
     response_time : float
         Seconds of the solver.
     table, chosen : np.ndarray
@@ -125,7 +117,6 @@ class EvictionSpectrum(Displayed):
 
     problem: EvictionProblem
     loss: np.ndarray
-    checkpoint_time: np.ndarray
     response_time: float
     table: np.ndarray
     chosen: np.ndarray
@@ -154,40 +145,27 @@ class EvictionSpectrum(Displayed):
         }
 
 
-def solve_as_printed(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> EvictionPlan:
-    """Optimal eviction plan of each deadline, by Algorithm 1 exactly as printed.
+class Actions(NamedTuple):
+    """What each job's kill and checkpoints cost and take, one value per job.
 
-    Parameters
-    ----------
-    problem : EvictionProblem
-    memory_limit : int, default 2**30
-        Bytes that the four matrices may take.
-
-    Raises
-    ------
-    MemoryError
-        If they need more.
+    `kill` and `app` are costs; a system-level checkpoint that leads to row `t` of a table costs the
+    job's nodes × ``t * step``. An application-level one leads to no row after `latest`.
     """
-    check_problem(problem)
-    begin = time.perf_counter()
-    deadlines, n = len(problem.deadlines), len(problem)
-    per_cell = max(1, -(-n // JOBS_PER_WORD))
-    needed = 2 * 8 * (problem.total_nodes + 1) * deadlines * (1 + per_cell)
-    if needed > memory_limit:
-        raise MemoryError(
-            f"{n} jobs × {deadlines} deadlines × {problem.total_nodes} nodes take {needed:,} "
-            f"bytes; memory_limit is {memory_limit:,}: solve_dynamic takes less"
-        )
-    choices = _algorithm_1(*problem.arrays, problem.nodes_needed, deadlines, per_cell)
-    return EvictionPlan.optimum(problem, "as printed", choices, time.perf_counter() - begin)
+
+    nodes: np.ndarray
+    kill: np.ndarray
+    app: np.ndarray
+    step: float
+    app_steps: np.ndarray
+    sys_steps: np.ndarray
+    latest: np.ndarray
 
 
-def check_memory(table: str, needed: int, limit: int) -> None:
+def check_memory(table: str, needed: int, limit: int = MEMORY_LIMIT) -> None:
     """Raise an error if a table, such as "8 jobs × 16 deadlines", needs too much memory."""
     if needed > limit:
         raise MemoryError(
-            f"{table} take {needed:,} bytes; memory_limit is {limit:,}: take a longer step or "
-            "raise the limit"
+            f"{table} take {needed:,} bytes; the limit is {limit:,}: take a longer step"
         )
 
 
@@ -233,33 +211,46 @@ def relax_all(
 
     `chosen` has a row of packed choices for each job and step.
     """
-    rows, width = table.shape
-    unreachable = np.full(width, np.inf)
-    before = np.empty(width)
+    n, rows = jobs.nodes.size, table.shape[0]
+    free, latest = np.zeros(n), np.full(n, rows)
+    actions = Actions(jobs.nodes, jobs.loss, free, 0.0, jobs.app_steps, jobs.sys_steps, latest)
+    relax_actions(actions, rows, (least, limit), table, chosen)
+
+
+@kernel
+def relax_actions(
+    actions: Actions, rows: int, span: tuple[int, int], table: np.ndarray, chosen: np.ndarray
+) -> None:
+    """Improve the first rows of a table by each job in turn, as `relax_all` does."""
+    least, limit = span
+    unreachable = np.full(table.shape[1], np.inf)
+    before = np.empty(table.shape[1])
     choice = np.zeros(4 * chosen.shape[2], dtype=np.uint8)
-    remaining = jobs.nodes.sum()
+    remaining = actions.nodes.sum()
     reached = 0
-    for job in range(jobs.nodes.size):
+    for job in range(actions.nodes.size):
         low = max(0, least - remaining)
         high = max(low, min(reached + 1, limit))
-        held, costs = jobs.nodes[job], (jobs.loss[job], 0.0, 0.0)
+        held, kill, app = actions.nodes[job], actions.kill[job], actions.app[job]
         for t in range(rows - 1, -1, -1):
             for cell in range(low, high):
                 before[cell] = table[t, cell]
-            app, sys = t - jobs.app_steps[job], t - jobs.sys_steps[job]
-            from_app = source_row(table, app, t, before, unreachable)
-            from_sys = source_row(table, sys, t, before, unreachable)
+            app_row = t - actions.app_steps[job] if t <= actions.latest[job] else -1
+            from_app = _source_row(table, app_row, t, before, unreachable)
+            from_sys = _source_row(table, t - actions.sys_steps[job], t, before, unreachable)
             sources = before[low:high], from_app[low:high], from_sys[low:high]
+            costs = kill, app, held * (t * actions.step)
             cells, taken = table[t, low + held : high + held], choice[low + held : high + held]
             relax(sources, costs, cells, taken)
             pack(choice, chosen[job, t])
-        choice[low + held : high + held] = 0
+        for cell in range(low + held, high + held):
+            choice[cell] = 0
         remaining -= held
         reached += held
 
 
 @kernel
-def source_row(
+def _source_row(
     table: np.ndarray, row: int, current: int, before: np.ndarray, unreachable: np.ndarray
 ) -> np.ndarray:
     """A row of the table that a checkpoint leads from; of the current one, what was `before`."""
@@ -329,82 +320,31 @@ def read_plans(
         for n in range(nodes_needed, width):
             if table[deadline, n] < best:
                 best, best_t, best_n = table[deadline, n], deadline, n
-        t, n = best_t, best_n
-        for job in range(jobs.nodes.size - 1, -1, -1):
-            action = unpack(chosen[job, t], n)
-            choices[deadline, job] = action
-            if action != 0:
-                n -= jobs.nodes[job]
-            if action == APP:
-                t -= jobs.app_steps[job]
-            elif action == SYS:
-                t -= jobs.sys_steps[job]
+        steps = jobs.app_steps, jobs.sys_steps
+        trace_back(chosen, (best_t, best_n), jobs.nodes, steps, choices[deadline])
     return choices
 
 
 @kernel
-def _at_least(table):
-    """Least loss and its steps for at least n nodes by each deadline (deadlines × nodes)."""
-    rows, width = table.shape
-    loss = table.copy()
-    steps = np.zeros((rows, width), dtype=np.int32)
-    for t in range(1, rows):
-        for n in range(width):
-            better = loss[t, n] < loss[t - 1, n]
-            loss[t, n] = loss[t, n] if better else loss[t - 1, n]
-            steps[t, n] = t if better else steps[t - 1, n]
-    for t in range(rows):
-        least, least_steps = np.inf, 0
-        for n in range(width - 1, -1, -1):
-            if loss[t, n] < least or (loss[t, n] == least and steps[t, n] < least_steps):
-                least, least_steps = loss[t, n], steps[t, n]
-            loss[t, n], steps[t, n] = least, least_steps
-    return loss, steps
+def trace_back(
+    chosen: np.ndarray,
+    cell: tuple[int, int],
+    nodes: np.ndarray,
+    steps: tuple[np.ndarray, np.ndarray],
+    choice: np.ndarray,
+) -> None:
+    """Write the choices that led to a cell, from the last job on.
 
-
-@kernel
-def _algorithm_1(jn, loss, ta, ts, K, T, per_cell):  # noqa: N803
-    """Choices (deadlines × jobs) by the listing's own lines and names; `T` deadlines from 0."""
-    M = jn.sum()  # noqa: N806
-    a = np.full((M + 1, T), np.inf)
-    a[0, 0] = 0.0
-    u = np.zeros((M + 1, T, per_cell), dtype=np.uint64)
-    for job in range(jn.size):
-        b, v = a.copy(), u.copy()
-        word, bit = job // JOBS_PER_WORD, np.uint64(2 * (job % JOBS_PER_WORD))
-        for n in range(M + 1 - jn[job]):
-            to = n + jn[job]
-            for t in range(T):
-                if a[n, t] == np.inf:
-                    continue
-                if b[to, t] > a[n, t] + loss[job]:
-                    b[to, t] = a[n, t] + loss[job]
-                    v[to, t] = u[n, t]
-                    v[to, t, word] |= np.uint64(KILL) << bit
-                if t + ta[job] < T and b[to, t + ta[job]] > a[n, t]:
-                    b[to, t + ta[job]] = a[n, t]
-                    v[to, t + ta[job]] = u[n, t]
-                    v[to, t + ta[job], word] |= np.uint64(APP) << bit
-                if t + ts[job] < T and b[to, t + ts[job]] > a[n, t]:
-                    b[to, t + ts[job]] = a[n, t]
-                    v[to, t + ts[job]] = u[n, t]
-                    v[to, t + ts[job], word] |= np.uint64(SYS) << bit
-        a, u = b, v
-    choices = np.zeros((T, jn.size), dtype=np.uint8)
-    for i in range(T):
-        x, y = _argmin(a, K, i)
-        for job in range(jn.size):
-            word, bit = job // JOBS_PER_WORD, np.uint64(2 * (job % JOBS_PER_WORD))
-            choices[i, job] = (u[x, y, word] >> bit) & np.uint64(3)
-    return choices
-
-
-@kernel
-def _argmin(a, least, last):
-    """Nodes from `least` and time up to `last` of the least loss, then of the least time."""
-    best, x, y = np.inf, 0, 0
-    for n in range(least, a.shape[0]):
-        for t in range(last + 1):
-            if a[n, t] < best or (a[n, t] == best and t < y):
-                best, x, y = a[n, t], n, t
-    return x, y
+    `steps` are those of application-level and of system-level checkpoints.
+    """
+    t, n = cell
+    app_steps, sys_steps = steps
+    for job in range(nodes.size - 1, -1, -1):
+        action = unpack(chosen[job, t], n)
+        choice[job] = action
+        if action != KEEP:
+            n -= nodes[job]
+        if action == APP:
+            t -= app_steps[job]
+        elif action == SYS:
+            t -= sys_steps[job]

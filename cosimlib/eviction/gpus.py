@@ -31,7 +31,6 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.display import count
 from cosimlib.eviction.dynamic import (
-    MEMORY_LIMIT,
     check_memory,
     packed_width,
     relax_all,
@@ -178,19 +177,13 @@ class _Table(NamedTuple):
     choices: np.ndarray
 
 
-def solve_gpus(problem: GpuEvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> GpuEvictionPlan:
+def solve_gpus(problem: GpuEvictionProblem) -> GpuEvictionPlan:
     """The plan of each deadline that has enough GPUs on as few nodes as possible, at least loss.
-
-    Parameters
-    ----------
-    problem : GpuEvictionProblem
-    memory_limit : int, default 2**30
-        Bytes that the stored choices may take.
 
     Raises
     ------
     MemoryError
-        If they need more.
+        If the stored choices take more than 1 GiB.
     """
     expected = "a GpuEvictionProblem with the GPUs that jobs hold per node"
     check.instance("problem", problem, GpuEvictionProblem, expected=expected)
@@ -199,7 +192,7 @@ def solve_gpus(problem: GpuEvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     tables = _tables(problem)
     size = [table.loss.shape[1] - 1 for table in tables]
     few = _fewest(idle + size, problem.nodes_needed)
-    best, sources = _combine_all(problem, tables, idle, few, memory_limit)
+    best, sources = _combine_all(problem, tables, idle, few)
     choices = np.zeros((len(problem.deadlines), len(problem)), dtype=np.uint8)
     chosen = np.zeros((len(problem.deadlines), len(tables)), dtype=bool)
     least = best[few, -1]
@@ -209,7 +202,7 @@ def solve_gpus(problem: GpuEvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     exact = few <= 1 or not problem.held["job"].duplicated().any()
     if not exact:
         parts = _tables(problem, split=True)
-        least = _combine_all(problem, parts, idle, few, memory_limit)[0][few, -1]
+        least = _combine_all(problem, parts, idle, few)[0][few, -1]
     bound = np.minimum.accumulate(least) / MILLISECONDS_PER_HOUR
     proven = np.full(len(least), exact)
     response = np.full(len(least), time.perf_counter() - begin)
@@ -274,14 +267,12 @@ def _parts(whole: EvictionArrays, gpus: np.ndarray, rows: int) -> EvictionArrays
 
 
 def _combine_all(
-    problem: GpuEvictionProblem, tables: list[_Table], idle: np.ndarray, few: int, limit: int
+    problem: GpuEvictionProblem, tables: list[_Table], idle: np.ndarray, few: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Least losses (nodes chosen × GPUs × steps), and per node the cells that they come from."""
     shape = few + 1, problem.nodes_needed + 1, len(problem.deadlines)
     needed = 8 * len(tables) * int(np.prod(shape))
-    check_memory(
-        f"{len(tables)} nodes × {few} × {shape[1]} GPUs × {shape[2]} deadlines", needed, limit
-    )
+    check_memory(f"{len(tables)} nodes × {few} × {shape[1]} GPUs × {shape[2]} deadlines", needed)
     best = np.full(shape, np.inf)
     best[0, 0, 0] = 0.0
     sources = np.full((len(tables), *shape), -1, dtype=np.int64)

@@ -39,13 +39,15 @@ import numpy as np
 
 from cosimlib.eviction.dynamic import (
     MEMORY_LIMIT,
+    Actions,
     check_memory,
     pack,
     packed_width,
     relax,
+    relax_actions,
     relax_all,
-    source_row,
     table_width,
+    trace_back,
     unpack,
 )
 from cosimlib.eviction.plan import EvictionPlan, TimedPlan, writing_order
@@ -119,7 +121,7 @@ def least_loss(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) ->
     return _least_loss(jobs, writes, deadlines).T / MILLISECONDS_PER_HOUR
 
 
-def solve_blocked(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> TimedPlan:
+def solve_blocked(problem: EvictionProblem) -> TimedPlan:
     """Eviction plan that loses and blocks the fewest node-hours; waits overlap.
 
     *Blocked* node-hours are those that stopped jobs hold before the burst starts.
@@ -128,8 +130,6 @@ def solve_blocked(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     ----------
     problem : EvictionProblem
         Its jobs need the column `app_wait`, as `EvictionProblem.from_schedule` gives it.
-    memory_limit : int, default 2**30
-        Bytes that the table and the stored choices may take.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def solve_blocked(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     Raises
     ------
     MemoryError
-        If the table and the choices would take more.
+        If the table and the choices would take more than 1 GiB.
     """
     check_problem(problem)
     begin = time.perf_counter()
@@ -148,7 +148,7 @@ def solve_blocked(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT)
     deadlines, n = len(problem.deadlines), len(problem)
     width = table_width(jobs.nodes, problem.nodes_needed)
     needed = (n * packed_width(width) + 8 * width) * deadlines
-    check_memory(f"{n} jobs × {deadlines} deadlines × {width - 1} nodes", needed, memory_limit)
+    check_memory(f"{n} jobs × {deadlines} deadlines × {width - 1} nodes", needed)
     choices, step = np.zeros((deadlines, n), dtype=np.uint8), problem.step * 1e3
     choices[:, order] = plan_blocked(jobs, writes, problem.nodes_needed, deadlines, step)
     elapsed = time.perf_counter() - begin
@@ -184,7 +184,8 @@ def plan_overlapping(
     table = np.full((_pair(rows, 0), width), np.inf)
     for d in range(rows):
         for u in range(d + 1):
-            table[_pair(d, u)] = sums[u]
+            for n in range(width):
+                table[_pair(d, u), n] = sums[u, n]
     late = np.zeros((jobs.nodes.size - first, table.shape[0], early.shape[2]), dtype=np.uint8)
     for job in range(first, jobs.nodes.size):
         low = max(0, nodes_needed - jobs.nodes[job:].sum())
@@ -267,7 +268,8 @@ def _relax_pairs(
     for u in range(rows - 1, -1, -1):
         for d in range(u, rows):
             row = _pair(d, u)
-            before[low:high] = table[row, low:high]
+            for cell in range(low, high):
+                before[cell] = table[row, cell]
             from_app, from_sys = unreachable, unreachable
             if d - app_write >= writes.release[job] and u >= app_write:
                 from_app = table[_pair(d - app_write, u - app_write)] if app_write else before
@@ -303,7 +305,6 @@ def _trace_back(
             u -= writes.sys_write[job]
 
 
-@kernel
 def plan_blocked(
     jobs: EvictionArrays, writes: WriteArrays, nodes_needed: int, rows: int, step: float
 ) -> np.ndarray:
@@ -311,84 +312,43 @@ def plan_blocked(
 
     A step takes `step` milliseconds.
     """
-    width = table_width(jobs.nodes, nodes_needed)
-    table = np.empty((rows, width))
-    chosen = np.zeros((jobs.nodes.size, rows, packed_width(width)), dtype=np.uint8)
-    choices = np.zeros((rows, jobs.nodes.size), dtype=np.uint8)
+    last_first = EvictionArrays(*(array[::-1].copy() for array in jobs))
+    last_writes = WriteArrays(*(array[::-1].copy() for array in writes))
+    return _plan_backwards(last_first, last_writes, nodes_needed, rows, step)[:, ::-1]
+
+
+@kernel
+def _plan_backwards(
+    jobs: EvictionArrays, writes: WriteArrays, nodes_needed: int, rows: int, step: float
+) -> np.ndarray:
+    """Choices as of `plan_blocked`, the job that is written last first."""
+    n, width = jobs.nodes.size, table_width(jobs.nodes, nodes_needed)
+    table, steps = np.empty((rows, width)), (writes.app_write, writes.sys_write)
+    chosen = np.zeros((n, rows, packed_width(width)), dtype=np.uint8)
+    choices = np.zeros((rows, n), dtype=np.uint8)
+    kill, app, latest = np.empty(n), np.empty(n), np.empty(n, np.int64)
+    actions = Actions(jobs.nodes, kill, app, step, writes.app_write, writes.sys_write, latest)
     least = np.inf
     for start in range(rows):
-        _fill_backwards(jobs, writes, nodes_needed, start, step, table, chosen)
-        best, cell = least, (-1, 0)
+        for job in range(n):
+            held = jobs.nodes[job]
+            kill[job] = jobs.loss[job] + held * (start * step)
+            app[job] = held * (start * step - writes.app_wait[job])
+            latest[job] = start - writes.release[job]
         for u in range(start + 1):
-            for n in range(nodes_needed, width):
-                if table[u, n] < best:
-                    best, cell = table[u, n], (u, n)
-        if cell[0] >= 0:
+            for cell in range(width):
+                table[u, cell] = np.inf
+        table[0, 0] = 0.0
+        relax_actions(actions, start + 1, (nodes_needed, nodes_needed), table, chosen)
+        best, found = least, (-1, 0)
+        for u in range(start + 1):
+            for cell in range(nodes_needed, width):
+                if table[u, cell] < best:
+                    best, found = table[u, cell], (u, cell)
+        if found[0] >= 0:
             least = best
-            _trace_forwards(chosen, cell, jobs, writes, choices[start])
-        elif start:
-            choices[start] = choices[start - 1]
+            trace_back(chosen, found, jobs.nodes, steps, choices[start])
+        else:
+            for job in range(n):
+                choices[start, job] = choices[start - 1, job]
     return choices
-
-
-@kernel
-def _fill_backwards(
-    jobs: EvictionArrays,
-    writes: WriteArrays,
-    nodes_needed: int,
-    start: int,
-    step: float,
-    table: np.ndarray,
-    chosen: np.ndarray,
-) -> None:
-    """Fill the table for a burst that starts at step `start`, and the choices of each job."""
-    width = table.shape[1]
-    table[: start + 1] = np.inf
-    table[0, 0] = 0.0
-    unreachable = np.full(width, np.inf)
-    before = np.empty(width)
-    choice = np.zeros(4 * chosen.shape[2], dtype=np.uint8)
-    remaining = jobs.nodes.sum()
-    reached = 0
-    for job in range(jobs.nodes.size - 1, -1, -1):
-        low = max(0, nodes_needed - remaining)
-        high = max(low, min(reached + 1, nodes_needed))
-        held = jobs.nodes[job]
-        kill = jobs.loss[job] + held * (start * step)
-        app_cost = held * (start * step - writes.app_wait[job])
-        for u in range(start, -1, -1):
-            before[low:high] = table[u, low:high]
-            app, sys = u - writes.app_write[job], u - writes.sys_write[job]
-            if u > start - writes.release[job]:
-                app = -1
-            from_app = source_row(table, app, u, before, unreachable)
-            from_sys = source_row(table, sys, u, before, unreachable)
-            sources = before[low:high], from_app[low:high], from_sys[low:high]
-            costs = kill, app_cost, held * (u * step)
-            cells, taken = table[u, low + held : high + held], choice[low + held : high + held]
-            relax(sources, costs, cells, taken)
-            pack(choice, chosen[job, u])
-        choice[low + held : high + held] = 0
-        remaining -= held
-        reached += held
-
-
-@kernel
-def _trace_forwards(
-    chosen: np.ndarray,
-    cell: tuple[int, int],
-    jobs: EvictionArrays,
-    writes: WriteArrays,
-    choice: np.ndarray,
-) -> None:
-    """Write the choices that led to a cell, from the job packed last, which is written first."""
-    u, n = cell
-    for job in range(jobs.nodes.size):
-        action = unpack(chosen[job, u], n)
-        choice[job] = action
-        if action != 0:
-            n -= jobs.nodes[job]
-        if action == APP:
-            u -= writes.app_write[job]
-        elif action == SYS:
-            u -= writes.sys_write[job]

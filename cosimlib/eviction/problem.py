@@ -190,7 +190,7 @@ class EvictionProblem(Displayed):
             With memory and bandwidths; the schedule's own by default.
         interval : float or np.ndarray, default 3600.0
             Seconds between application checkpoints of a job, from its start; one for all, or one
-            per job of the workload, such as `daly_interval`.
+            per job of the workload, such as Daly's in `checkpoint_table`.
         seed : int, default 0
             Of the memory drawn per job (see `draw_memory`).
         """
@@ -251,26 +251,6 @@ def draw_memory(workload: Workload, system: System, *, seed: int = 0) -> pd.Data
     return pd.DataFrame({"allocated": allocated, "critical": allocated * share})
 
 
-def daly_interval(
-    workload: Workload, system: System, *, node_mtbf: float, seed: int = 0
-) -> np.ndarray:
-    """Daly's interval (s) between application checkpoints of each job, against node failures.
-
-    Parameters
-    ----------
-    workload : Workload
-    system : System
-    node_mtbf : float
-        Mean time between failures of one node, seconds; that of a job is this ÷ its nodes.
-    seed : int, default 0
-        Of the memory drawn per job, as in `draw_memory`.
-    """
-    check.seconds("node_mtbf", node_mtbf, above=0)
-    nodes = workload.jobs["nodes"].to_numpy(dtype=np.float64)
-    critical = draw_memory(workload, system, seed=seed)["critical"].to_numpy()
-    return optimum_interval(checkpoint_time(nodes, critical, system), node_mtbf / nodes)
-
-
 def optimum_interval(checkpoint: np.ndarray, mtbf: np.ndarray) -> np.ndarray:
     """Daly's optimum interval: seconds of work between checkpoints of `checkpoint` seconds each.
 
@@ -308,7 +288,8 @@ def checkpoint_table(
     interval : float, "daly" or None, default 3600.0
         Seconds of progress from one application checkpoint to the next; None: there are none.
     node_mtbf : float, default 5 years
-        Mean time between failures of a node, for Daly's interval, seconds.
+        Mean time between failures of a node, for Daly's interval, seconds; that of a job is this ÷
+        its nodes.
     seed : int, default 0
         Of the memory drawn per job, see `eviction.draw_memory`.
 

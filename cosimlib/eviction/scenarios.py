@@ -29,6 +29,8 @@ from cosimlib.units import HOUR, MINUTE
 from cosimlib.workload import Workload
 
 EXPENDABLE = 30 * MINUTE
+TOLERANCE = 152, 4352
+"""Nodes by which those of the nearest scenario may differ, of how many that are occupied."""
 DRAWS = 100_000
 
 
@@ -67,82 +69,43 @@ class Scenario:
         """The scenario in words, for figures."""
         return f"{len(self.jobs)} jobs on {self.nodes:,} nodes ({self.origin})"
 
-    @property
-    def moments(self) -> tuple[float, float, float]:
-        """Begin, end and eviction in seconds after the earliest start, as in `table`."""
-        first = float(self.schedule.start_time[self.jobs].min())
-        return self.begin - first, self.end - first, self.at - first
-
-    def table(self) -> pd.DataFrame:
-        """The jobs: nodes, start and end in seconds after the earliest start."""
-        jobs = self.schedule.jobs.iloc[self.jobs]
-        origin = jobs["start_time"].min()
-        columns = {"start": jobs["start_time"] - origin, "end": jobs["end_time"] - origin}
-        table = jobs[["nodes", "run_time"]].assign(**columns)
-        return table.rename_axis("job").sort_values("start", kind="stable")
-
 
 def choose_scenario(
-    schedule: Schedule,
-    *,
-    jobs: int,
-    occupied: int,
-    tolerance: int | None = None,
-    lasts: float = 0.0,
-    seed: int = 0,
+    schedule: Schedule, *, jobs: int, occupied: int, lasts: float = 0.0, seed: int = 0
 ) -> Scenario:
-    """Scenario: exact by `find_scenario`, else within `tolerance` nodes, else `draw_scenario`.
+    """Scenario of `jobs` jobs that hold `occupied` nodes, none of which is expendable.
 
-    The default tolerance is 152 nodes for 4352, and in proportion for other numbers. All jobs run
-    for `lasts` seconds from the eviction on.
-    """
-    for nodes in (0, occupied * 152 // 4352 if tolerance is None else tolerance):
-        try:
-            return find_scenario(
-                schedule, jobs=jobs, occupied=occupied, tolerance=nodes, lasts=lasts
-            )
-        except LookupError:
-            continue
-    return draw_scenario(schedule, jobs=jobs, occupied=occupied, lasts=lasts, seed=seed)
-
-
-def find_scenario(
-    schedule: Schedule,
-    *,
-    jobs: int,
-    occupied: int,
-    tolerance: int = 0,
-    expendable: float = EXPENDABLE,
-    lasts: float = 0.0,
-) -> Scenario:
-    """Interval in which exactly `jobs` jobs hold `occupied` nodes, and none of them is expendable.
-
-    Of all such intervals of at least `lasts` seconds the one nearest to `occupied`, then the
-    longest, then the earliest.
+    Of all intervals of at least `lasts` seconds in which exactly so many jobs run, the one nearest
+    to `occupied`, within 152 nodes of 4352; then the longest, then the earliest. If there is none,
+    jobs are drawn that are not expendable, each equally likely. Of 100,000 draws the first that
+    fills the nodes exactly is taken, or the one nearest from below. Each job is at a uniformly
+    random point of its run. All jobs run for `lasts` seconds from the eviction on.
 
     Raises
     ------
     LookupError
-        If there is none within `tolerance` nodes, or on no more nodes than the system has.
+        If no draw fits.
     """
     check.seconds("lasts", lasts)
-    table = schedule.jobs
-    start, end = schedule.start_time, schedule.end_time
+    found = _find(schedule, jobs, occupied, lasts)
+    return _draw(schedule, jobs, occupied, lasts, seed) if found is None else found
+
+
+def _find(schedule: Schedule, jobs: int, occupied: int, lasts: float) -> Scenario | None:
+    """The scenario that a schedule has itself."""
+    start, end, table = schedule.start_time, schedule.end_time, schedule.jobs
     nodes = table["nodes"].to_numpy()
-    short = (table["run_time"].to_numpy() < expendable).astype(np.int64)
+    short = (table["run_time"].to_numpy() < EXPENDABLE).astype(np.int64)
     times, held = step_function(start, end, nodes)
-    running = step_function(start, end, np.ones_like(nodes))[1]
-    expendables = step_function(start, end, short)[1]
+    running, expendable = (
+        step_function(start, end, weight)[1] for weight in (np.ones_like(nodes), short)
+    )
     length = np.diff(times, append=times[-1])
-    distance = np.abs(held - occupied)
-    fits = (running == jobs) & (expendables == 0) & (distance <= tolerance)
+    distance, (most, of) = np.abs(held - occupied), TOLERANCE
+    fits = (running == jobs) & (expendable == 0) & (distance <= occupied * most // of)
     fits &= (held <= schedule.system.total_nodes) & (length >= lasts)
     if not fits.any():
-        raise LookupError(
-            f"{schedule.name}: no moment with {jobs} jobs of at least {expendable:g} s on "
-            f"{occupied} ± {tolerance} nodes{f' for {lasts:g} s' if lasts else ''}; widen the "
-            "tolerance or draw a scenario"
-        )
+        return None
     found = np.flatnonzero(fits)
     best = found[np.lexsort((times[found], -length[found], distance[found]))[0]]
     members = np.flatnonzero((start <= times[best]) & (times[best] < end))
@@ -152,47 +115,42 @@ def find_scenario(
     return Scenario(schedule, members, begin, last, at, origin)
 
 
-def draw_scenario(
-    schedule: Schedule,
-    *,
-    jobs: int,
-    occupied: int,
-    seed: int = 0,
-    expendable: float = EXPENDABLE,
-    lasts: float = 0.0,
-) -> Scenario:
-    """Random scenario: `jobs` jobs of the schedule that fill `occupied` nodes, at random points.
-
-    A draw takes jobs of at least `expendable` and `lasts` seconds, each equally likely. Of 100,000
-    draws the first that fills the nodes exactly is taken, or the one nearest from below. Each job
-    is at a uniformly random point of its run, `lasts` seconds or more before its end.
-
-    Raises
-    ------
-    LookupError
-        If no draw fits.
-    """
-    table = schedule.jobs
-    check.seconds("lasts", lasts)
-    least = max(expendable, lasts)
+def _draw(schedule: Schedule, jobs: int, occupied: int, lasts: float, seed: int) -> Scenario:
+    """A scenario of drawn jobs."""
+    table, least = schedule.jobs, max(EXPENDABLE, lasts)
     candidates = np.flatnonzero(table["run_time"].to_numpy() >= least)
     if candidates.size < jobs:
         raise LookupError(
-            f"{schedule.name}: {candidates.size} jobs last {least:g} s; expected {jobs}"
+            f"{schedule.name}: no moment has {jobs} jobs of at least {least:g} s on about "
+            f"{occupied:,} nodes, and only {candidates.size} last so long"
         )
     random = np.random.default_rng(seed)
-    nodes = table["nodes"].to_numpy()
     draws = candidates[random.integers(candidates.size, size=(DRAWS, jobs))]
-    held = nodes[draws].sum(axis=1)
-    held[held > occupied] = 0
+    held = table["nodes"].to_numpy()[draws].sum(axis=1)
     distinct = (np.diff(np.sort(draws, axis=1), axis=1) > 0).all(axis=1)
-    held[~distinct] = 0
+    held[~distinct | (held > occupied)] = 0
     best = int(held.argmax())
     if held[best] == 0:
         raise LookupError(
             f"{schedule.name}: {DRAWS} draws of {jobs} jobs gave none within {occupied} nodes"
         )
     return _in_random_phase(schedule, np.sort(draws[best]), random, lasts)
+
+
+def _in_random_phase(
+    schedule: Schedule, drawn: np.ndarray, random: np.random.Generator, lasts: float
+) -> Scenario:
+    """The drawn jobs as a schedule of their own, each at a random point of its run."""
+    run = schedule.jobs["run_time"].to_numpy()[drawn]
+    elapsed = np.floor((run - lasts) * random.uniform(0, 1, drawn.size))
+    at = float(elapsed.max())
+    start = at - elapsed
+    jobs = schedule.workload.jobs.iloc[drawn].assign(submit_time=0.0)
+    jobs = jobs.drop(columns="recorded_start", errors="ignore")
+    workload = Workload(jobs, schedule.workload.name, schedule.workload.machine)
+    own = Schedule.from_starts(workload, schedule.system, start, f"drawn from {schedule.policy}")
+    begin, end = float(start.max()), float(own.end_time.min())
+    return Scenario(own, np.arange(drawn.size), begin, end, at, "drawn")
 
 
 def scaled_problem(
@@ -228,19 +186,3 @@ def scaled_problem(
         }
     )
     return EvictionProblem(table, int(nodes * needed), horizon, step)
-
-
-def _in_random_phase(
-    schedule: Schedule, drawn: np.ndarray, random: np.random.Generator, lasts: float
-) -> Scenario:
-    """The drawn jobs as a schedule of their own, each at a random point of its run."""
-    run = schedule.jobs["run_time"].to_numpy()[drawn]
-    elapsed = np.floor((run - lasts) * random.uniform(0, 1, drawn.size))
-    at = float(elapsed.max())
-    start = at - elapsed
-    jobs = schedule.workload.jobs.iloc[drawn].assign(submit_time=0.0)
-    jobs = jobs.drop(columns="recorded_start", errors="ignore")
-    workload = Workload(jobs, schedule.workload.name, schedule.workload.machine)
-    own = Schedule.from_starts(workload, schedule.system, start, f"drawn from {schedule.policy}")
-    begin, end = float(start.max()), float(own.end_time.min())
-    return Scenario(own, np.arange(drawn.size), begin, end, at, "drawn")

@@ -10,9 +10,8 @@ each run is given the same part of that time.
 
 *Backtracking* (Section IV-C2) is exact, and exponential in the number of jobs. Each job in turn is
 kept, killed, checkpointed at application level or at system level. A branch is abandoned when it
-misses the deadline or cannot beat the best plan found so far (in loss, then in checkpoint time); on
-request (`look_ahead`, which the paper does not mention) also when the remaining jobs cannot free
-the missing nodes. Each deadline is a search of its own with its own `time_limit`.
+misses the deadline or cannot beat the best plan found so far (in loss, then in checkpoint time).
+Each deadline is a search of its own with its own `time_limit`.
 """
 
 import time
@@ -28,11 +27,10 @@ VISITS = 200_000
 """Choices tried between two readings of the clock, about a millisecond."""
 LEVEL = np.dtype([
     ("nodes", np.int64), ("loss", np.float64), ("app_steps", np.int64), ("sys_steps", np.int64),
-    ("remaining", np.int64), ("tried", np.int64),
-    ("lost", np.float64), ("spent", np.int64), ("freed", np.int64),
+    ("tried", np.int64), ("lost", np.float64), ("spent", np.int64), ("freed", np.int64),
 ])  # fmt: skip
-"""A level of the depth-first search: a job, the nodes that it and those after it can free, its
-current choice (-1 before the first), and the loss, steps and nodes of the choices before it."""
+"""A level of the depth-first search: a job, its current choice (-1 before the first), and the loss,
+steps and nodes of the choices before it."""
 
 
 def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
@@ -60,9 +58,7 @@ def solve_greedy(problem: EvictionProblem) -> EvictionPlan:
     return EvictionPlan(problem, "greedy", choices, np.zeros(deadlines, bool), response_time)
 
 
-def solve_backtracking(
-    problem: EvictionProblem, *, time_limit: float = 10.0, look_ahead: bool = False
-) -> EvictionPlan:
+def solve_backtracking(problem: EvictionProblem, *, time_limit: float = 10.0) -> EvictionPlan:
     """Optimal eviction plan of each deadline by depth-first search, or the best in the time given.
 
     Parameters
@@ -72,9 +68,6 @@ def solve_backtracking(
         Seconds per deadline. A search that is stopped returns its best plan so far (all jobs killed
         where it found none); then `proven` is False, and the response time is a lower bound on that
         of the whole search.
-    look_ahead : bool, default False
-        Whether to abandon branches that can no longer free enough nodes; hundreds of times faster
-        where many nodes are needed.
 
     Examples
     --------
@@ -96,7 +89,7 @@ def solve_backtracking(
     choices = np.zeros((deadlines, n), dtype=np.uint8)
     proven = np.ones(deadlines, dtype=bool)
     response_time = np.empty(deadlines)
-    levels = _levels(problem, look_ahead)
+    levels = _levels(problem)
     for row in range(deadlines):
         if problem.nodes_needed:
             proven[row] = _solve_one(problem, row, time_limit, levels, choices[row])
@@ -104,13 +97,11 @@ def solve_backtracking(
     return EvictionPlan(problem, "backtracking", choices, proven, response_time)
 
 
-def _levels(problem: EvictionProblem, look_ahead: bool) -> np.ndarray:
-    """The levels of the search before its first choice, one per job and one behind the last."""
-    levels = np.zeros(len(problem) + 1, dtype=LEVEL)
+def _levels(problem: EvictionProblem) -> np.ndarray:
+    """The levels of the search before its first choice, one per job."""
+    levels = np.zeros(len(problem), dtype=LEVEL)
     for name, values in problem.arrays._asdict().items():
-        levels[name][:-1] = values
-    nodes = problem.arrays.nodes
-    levels["remaining"][:-1] = nodes[::-1].cumsum()[::-1] if look_ahead else problem.nodes_needed
+        levels[name] = values
     levels["tried"] = -1
     return levels
 
@@ -184,7 +175,7 @@ def _search(
     For `levels` see `LEVEL`; `best` holds the loss and the steps of the best plan, and `choice`
     its choices.
     """
-    tried, remaining = levels["tried"], levels["remaining"]
+    tried = levels["tried"]
     visits = VISITS
     while depth >= 0 and visits > 0:
         visits -= 1
@@ -197,16 +188,15 @@ def _search(
         lost, spent, freed = _after(levels, depth, action)
         if spent > deadline or lost > best[0] or (lost == best[0] and spent >= best[1]):
             continue
-        if freed + remaining[depth + 1] < nodes_needed:
-            continue
         if freed >= nodes_needed:
             best[0], best[1] = lost, spent
             for job in range(choice.size):
                 choice[job] = tried[job] if job <= depth else 0
             continue
-        depth += 1
-        levels["lost"][depth], levels["spent"][depth] = lost, spent
-        levels["freed"][depth] = freed
+        if depth + 1 < levels.size:
+            depth += 1
+            levels["lost"][depth], levels["spent"][depth] = lost, spent
+            levels["freed"][depth] = freed
     return depth
 
 

@@ -31,14 +31,12 @@ from cosimlib.workload import Workload
 
 PAPER = "dynamic"
 SOLVERS = {
-    "literal": eviction.solve_as_printed,
     "greedy": eviction.solve_greedy,
     "overlapping": eviction.solve_overlapping,
     "blocked": eviction.solve_blocked,
 }
 LABELS = {
     PAPER: "least loss (paper)",
-    "literal": "Algorithm 1 as printed",
     "greedy": "greedy (paper)",
     "overlapping": "least loss, waits overlap",
     "blocked": "least lost and blocked",
@@ -108,7 +106,7 @@ def explore_eviction(
     interval : float, default 3600.0
         Seconds from one application checkpoint to the next.
     solver : str, default "dynamic"
-        ``"dynamic"``, ``"literal"`` (Algorithm 1 as printed), ``"greedy"``, ``"overlapping"``
+        ``"dynamic"``, ``"greedy"``, ``"overlapping"``
         (least loss where waits overlap) or ``"blocked"`` (least loss and standing still). A problem
         needs the column `app_wait` for the last two.
     notice : float, default 0

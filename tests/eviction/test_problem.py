@@ -9,8 +9,8 @@ import pytest
 from cosimlib.eviction import EvictionProblem
 from cosimlib.eviction.problem import (
     checkpoint_time,
-    daly_interval,
     draw_memory,
+    optimum_interval,
     running_jobs_at,
 )
 from cosimlib.schedule import Schedule
@@ -98,22 +98,9 @@ def test_checkpoint_intervals_may_differ_by_job():
 
 def test_dalys_interval_is_near_youngs_and_never_above_the_time_between_failures():
     """Young's is sqrt(2 delta m): with delta = 72 s and m = 100 h it is 7200 s."""
-    system = replace(THETA, aggregate_bandwidth=1.0, node_bandwidth=1.0, memory_per_node=150.0)
-    one = schedule((0, 10, 1)).workload
-    delta = float(draw_memory(one, system)["critical"].iloc[0])
-    mtbf = 7200**2 / (2 * delta)
-    daly = daly_interval(one, system, node_mtbf=mtbf)
-    assert daly.tolist() == pytest.approx([7200 * (1 + delta / 7200 / 3 + (delta / 7200) ** 2 / 9)
-                                           - delta])  # fmt: skip
-    short = daly_interval(one, system, node_mtbf=delta / 3)
-    assert short.tolist() == pytest.approx([delta / 3])
-    # Where the file system does not bind, a job of four times the nodes fails as much more often.
-    wide = schedule((0, 10, 1), (0, 10, 4), memory=[50.0, 50.0]).workload
-    bound = replace(system, aggregate_bandwidth=1e9)
-    narrow, four = daly_interval(wide, bound, node_mtbf=1e12) / 1e6
-    assert 0 < four < narrow
-    with pytest.raises(ValueError, match="node_mtbf=0; expected seconds above 0"):
-        daly_interval(wide, system, node_mtbf=0)
+    daly = optimum_interval(np.array([72.0]), np.array([360_000.0]))
+    assert daly.tolist() == pytest.approx([7200 * (1 + 0.01 / 3 + 0.01**2 / 9) - 72])
+    assert optimum_interval(np.array([72.0]), np.array([24.0])).tolist() == [24.0]
 
 
 def test_no_problem_frees_no_node():

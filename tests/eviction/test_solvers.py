@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 from cosimlib.eviction import (
     EvictionProblem,
     InfeasibleEvictionError,
-    solve_as_printed,
     solve_backtracking,
     solve_dynamic,
     solve_greedy,
     solve_spectrum,
 )
 from cosimlib.eviction.dynamic import _fill
-from cosimlib.eviction.search import _levels, _search
 from tests.eviction import naive as slow
 
 COLUMNS = ["nodes", "loss", "app_time", "sys_time"]
@@ -77,7 +75,7 @@ def test_a_small_problem_by_hand():
 
 def test_application_level_is_preferred_where_loss_and_time_are_equal():
     jobs = frame((4, 1.0, 90.0, 120.0))
-    for solve in (solve_dynamic, solve_as_printed, solve_backtracking, solve_greedy):
+    for solve in (solve_dynamic, solve_backtracking, solve_greedy):
         plan = solve(EvictionProblem(jobs, 4, 120.0))
         assert plan.actions(120.0)["action"].tolist() == ["app"], solve.__name__
 
@@ -123,9 +121,7 @@ def test_greedy_checkpoints_by_descending_loss_then_kills_by_ascending():
 def test_exact_solvers_agree_with_enumeration(problem):
     expected = slow.enumerate_plans(problem)
     assert outcomes(solve_dynamic(problem)) == expected
-    assert outcomes(solve_as_printed(problem)) == expected
-    for look_ahead in (False, True):
-        assert outcomes(solve_backtracking(problem, look_ahead=look_ahead)) == expected
+    assert outcomes(solve_backtracking(problem)) == expected
     spectrum = solve_spectrum(problem)
     assert outcomes(spectrum.plan(problem.nodes_needed)) == expected
 
@@ -137,23 +133,12 @@ def test_the_spectrum_agrees_with_enumeration_for_each_number_of_nodes(problem):
     for nodes in range(problem.total_nodes + 1):
         expected = slow.enumerate_plans(problem.asking(nodes))
         assert outcomes(spectrum.plan(nodes)) == expected
-        assert (
-            list(zip(spectrum.loss[nodes], spectrum.checkpoint_time[nodes], strict=True))
-            == expected
-        )
-
-
-def test_exact_solvers_agree_with_enumeration_at_eight_jobs():
-    problem = random_problem(8, seed=3, horizon=300.0)
-    expected = slow.enumerate_plans(problem)
-    assert outcomes(solve_dynamic(problem)) == expected
-    assert outcomes(solve_backtracking(problem)) == expected
+        assert spectrum.loss[nodes].tolist() == [loss for loss, _ in expected]
 
 
 @pytest.mark.parametrize("n", [3, 12, 24, 40])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_dynamic_agrees_with_a_mixed_integer_program(n, seed):
-    problem = random_problem(n, seed=100 * n + seed)
+def test_dynamic_agrees_with_a_mixed_integer_program(n):
+    problem = random_problem(n, seed=100 * n)
     expected = slow.integer_program(problem)
     plan = solve_dynamic(problem)
     np.testing.assert_allclose(plan.loss, [loss for loss, _ in expected], atol=1e-6)
@@ -165,7 +150,7 @@ def test_dynamic_agrees_with_a_mixed_integer_program(n, seed):
 def test_plans_free_enough_nodes_in_time_and_add_up(problem):
     spectrum = solve_spectrum(problem)
     best = solve_dynamic(problem)
-    others = [solve(problem) for solve in (solve_as_printed, solve_greedy, solve_backtracking)]
+    others = [solve(problem) for solve in (solve_greedy, solve_backtracking)]
     for plan in (best, *others):
         assert (plan.nodes_freed >= problem.nodes_needed).all()
         assert (plan.checkpoint_time <= plan.deadlines).all()
@@ -179,18 +164,7 @@ def test_plans_free_enough_nodes_in_time_and_add_up(problem):
     assert (np.diff(best.loss) <= 0).all()
     assert (np.diff(spectrum.loss, axis=0) >= 0).all()
     assert (np.diff(spectrum.loss, axis=1) <= 0).all()
-    needed = problem.nodes_needed
-    pairs = zip(spectrum.loss[needed], spectrum.checkpoint_time[needed], strict=True)
-    assert list(pairs) == outcomes(best)
-
-
-def test_algorithm_1_as_printed_agrees_on_more_jobs_than_a_word_holds():
-    problem = random_problem(40, seed=8, total=900)
-    plan = solve_as_printed(problem)
-    assert outcomes(plan) == outcomes(solve_dynamic(problem))
-    assert plan.solver == "as printed" and plan.optimal and len(set(plan.response_time)) == 1
-    with pytest.raises(MemoryError, match="solve_dynamic takes less"):
-        solve_as_printed(problem, memory_limit=10**5)
+    assert spectrum.loss[problem.nodes_needed].tolist() == best.loss.tolist()
 
 
 def test_greedys_response_times_are_equal_parts_of_one_loop():
@@ -214,21 +188,13 @@ def test_equal_losses_compare_equal_in_any_order_of_summation():
     assert outcomes(plan) == naive
 
 
-def test_a_search_comes_back_for_the_clock_before_its_end():
-    problem = random_problem(60, seed=5)
-    levels, best = _levels(problem, look_ahead=True), np.full(2, np.inf)
-    choice = np.zeros(len(problem), np.uint8)
-    assert 0 <= _search(levels, best, choice, problem.nodes_needed, 1, 0) < len(problem)
-
-
 @pytest.mark.compiled("the clock is read too rarely without compiled kernels")
 def test_a_search_that_is_stopped_is_not_proven():
     problem = random_problem(60, seed=5)
-    for look_ahead in (False, True):
-        plan = solve_backtracking(problem, time_limit=0.01, look_ahead=look_ahead)
-        assert not plan.optimal and not plan.proven.all()
-        assert (plan.nodes_freed >= problem.nodes_needed).all()
-        assert (plan.checkpoint_time <= plan.deadlines).all()
+    plan = solve_backtracking(problem, time_limit=0.01)
+    assert not plan.optimal and not plan.proven.all()
+    assert (plan.nodes_freed >= problem.nodes_needed).all()
+    assert (plan.checkpoint_time <= plan.deadlines).all()
     assert not plan.table()["optimal"].all()
     assert plan.response_time[-1] >= 0.01
     with pytest.raises(ValueError, match="time_limit=0"):
@@ -248,14 +214,8 @@ def test_choices_of_a_large_problem_fit_in_one_gibibyte():
 
 def test_no_nodes_needed_evicts_no_job():
     problem = random_problem(5, seed=1).asking(0)
-    for solve in (solve_dynamic, solve_as_printed, solve_greedy, solve_backtracking):
+    for solve in (solve_dynamic, solve_greedy, solve_backtracking):
         assert not solve(problem).choices.any()
-
-
-def test_all_nodes_needed_evicts_each_job():
-    problem = random_problem(5, seed=1)
-    plan = solve_dynamic(problem.asking(problem.total_nodes))
-    assert (plan.choices > 0).all()
 
 
 @pytest.mark.parametrize(
@@ -314,7 +274,7 @@ def test_a_deadline_outside_the_horizon_is_refused():
 
 def test_a_problem_without_jobs():
     empty = frame().astype(float)
-    for solve in (solve_dynamic, solve_as_printed, solve_greedy, solve_backtracking):
+    for solve in (solve_dynamic, solve_greedy, solve_backtracking):
         assert solve(EvictionProblem(empty, 0, 60.0)).loss.tolist() == [0, 0]
     with pytest.raises(InfeasibleEvictionError):
         EvictionProblem(empty, 1, 60.0)

@@ -15,7 +15,6 @@ from cosimlib.display import count
 from cosimlib.eviction import (
     EvictionProblem,
     TimedPlan,
-    solve_as_printed,
     solve_blocked,
     solve_dynamic,
     solve_greedy,
@@ -118,7 +117,6 @@ def test_every_slider_shows_what_the_solver_says(name, values, surface_changes):
 
 
 SOLVE = {
-    "literal": solve_as_printed,
     "greedy": solve_greedy,
     "overlapping": solve_overlapping,
     "blocked": solve_blocked,
@@ -166,9 +164,7 @@ def test_a_solver_that_needs_too_much_memory_says_so(monkeypatch):
 
 def test_waits_that_are_not_known_cannot_overlap():
     panel = explore_eviction(PROBLEM, solver="greedy")
-    assert [value for _, value in panel.controls["solver"].options] == [
-        "dynamic", "literal", "greedy"
-    ]  # fmt: skip
+    assert [value for _, value in panel.controls["solver"].options] == ["dynamic", "greedy"]
     assert "standing still" not in panel.text.value
     with pytest.raises(ValueError, match="solver='blocked'; expected"):
         explore_eviction(PROBLEM, solver="blocked")

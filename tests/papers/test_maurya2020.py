@@ -6,12 +6,18 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
 
 from cosimlib.eviction import scaled_problem, solve_backtracking, solve_dynamic, solve_greedy
-from cosimlib.system import System
 from papers.claims import Claims
-from papers.maurya2020 import paper_of, sensitivity
-from papers.maurya2020.experiment import Log, Occupancy, Setting, _plan_rows, compare_solvers
+from papers.maurya2020 import paper_of
+from papers.maurya2020.experiment import (
+    Log,
+    Occupancy,
+    _plan_rows,
+    compare_solvers,
+    excess_over_draws,
+)
 from papers.maurya2020.measures import (
     Measurements,
     equal_to_separate_runs,
@@ -21,7 +27,9 @@ from papers.maurya2020.measures import (
     seconds_by_horizon,
     speedups,
 )
+from papers.maurya2020.printed import solve_as_printed
 from tests.eviction.test_problem import schedule
+from tests.eviction.test_solvers import outcomes, problems, random_problem
 
 DEADLINES = (0.0, 300.0, 600.0, 900.0)
 PAPER_SECONDS = {
@@ -311,7 +319,7 @@ def test_seconds_by_horizon_are_of_both_forms():
 
 def test_excess_over_draws_is_the_mean_with_its_range():
     draws = [{"one": scaled_problem(6, 100, seed=seed)} for seed in (1, 2, 3)]
-    table = sensitivity.excess_over_draws(draws, nodes_needed=[30, 101])
+    table = excess_over_draws(draws, nodes_needed=[30, 101])
     assert len(table) == 16 and set(table["nodes_needed"]) == {30}
     for row in (0, 7, 15):
         cases = [problems["one"].asking(30) for problems in draws]
@@ -321,25 +329,18 @@ def test_excess_over_draws_is_the_mean_with_its_range():
         expected = [np.mean(best), np.mean(excess), min(excess), max(excess)]
         found = table[["optimum", "excess", "least", "most"]].iloc[row]
         assert found.tolist() == pytest.approx(expected, abs=1e-5)
-    none = sensitivity.excess_over_draws(draws, nodes_needed=[])
+    none = excess_over_draws(draws, nodes_needed=[])
     assert none.empty and list(none) == list(table)
 
 
-def test_excess_by_bandwidth_counts_cases_by_draw(monkeypatch):
-    asked = []
+@given(problems())
+@settings(max_examples=60)
+def test_algorithm_1_as_printed_finds_the_optimum(problem):
+    assert outcomes(solve_as_printed(problem)) == outcomes(solve_dynamic(problem))
 
-    def pose(cases, setting):
-        asked.append((setting.system.aggregate_bandwidth, setting.seed))
-        return {"one": scaled_problem(6, 100, seed=setting.seed)}
 
-    monkeypatch.setattr(sensitivity, "pose", pose)
-    system = System("a machine", {"main": 100}, aggregate_bandwidth=250.0)
-    table = sensitivity.excess_by_bandwidth([], Setting(system, (30, 60)), [0, 1], (1.0, 0.25))
-    assert asked == [(250.0, 0), (250.0, 1), (62.5, 0), (62.5, 1)]
-    grown = []
-    for seed in (0, 1):
-        cases = [scaled_problem(6, 100, seed=seed).asking(needed) for needed in (30, 60)]
-        excess = [solve_greedy(case).loss - solve_dynamic(case).loss for case in cases]
-        grown.append(np.mean([each[13] > each[0] + 1e-6 for each in excess]))
-    assert table.index.tolist() == ["250", "62.5"]
-    assert table["excess grows to 13 min"].str.startswith(f"{100 * np.mean(grown):.0f} % (").all()
+def test_algorithm_1_as_printed_agrees_on_more_jobs_than_a_word_holds():
+    problem = random_problem(40, seed=8, total=900)
+    plan = solve_as_printed(problem)
+    assert outcomes(plan) == outcomes(solve_dynamic(problem))
+    assert plan.solver == "as printed" and plan.optimal and len(set(plan.response_time)) == 1

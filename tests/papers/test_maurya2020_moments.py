@@ -29,7 +29,6 @@ from papers.maurya2020.experiment import (
     setting_of,
     short_shares,
     survey_moments,
-    variants,
 )
 from papers.maurya2020.figures import (
     FIGURES,
@@ -42,6 +41,7 @@ from papers.maurya2020.figures import (
     plot_scenario,
     summarize_moments,
 )
+from papers.maurya2020.measures import variants
 from tests.eviction.test_problem import schedule
 
 HOUR = 3600
@@ -164,10 +164,10 @@ def test_scenarios_that_a_schedule_does_not_have_are_empty_and_say_why():
     both, none = choose_scenarios(example, jobs=[2, 9], occupied=100)
     assert both.scenario.origin == "exact" and not both.why
     assert none.name == "no scenario" and none.scenario is None
-    assert none.why.startswith("no 9 jobs of at least 30 minutes run together on about 100 nodes")
+    assert "no moment has 9 jobs of at least 1800 s on about 100 nodes" in none.why
     (none,) = choose_scenarios(example, jobs=[9], occupied=100, lasts=3600.0)
-    assert none.why.startswith("no 9 jobs of at least 60 minutes run together")
-    assert "no 9 jobs" in caption(FIGURES["figure-2"](none).figure)[0]
+    assert "no moment has 9 jobs of at least 3600 s" in none.why
+    assert "no moment has 9 jobs" in caption(FIGURES["figure-2"](none).figure)[0]
 
 
 def test_the_commonest_occupancy_is_within_the_machine_and_not_idle():

@@ -21,25 +21,25 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib import eviction, metrics, prepare_schedule
 from cosimlib.eviction import (
-    EXPENDABLE,
     EvictionPlan,
     EvictionProblem,
     Scenario,
     TimedPlan,
-    solve_as_printed,
     solve_backtracking,
     solve_blocked,
     solve_dynamic,
     solve_greedy,
     solve_overlapping,
 )
-from cosimlib.eviction.problem import draw_memory, running_jobs_at
+from cosimlib.eviction.problem import checkpoint_table, draw_memory, running_jobs_at
+from cosimlib.eviction.scenarios import EXPENDABLE
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
 from cosimlib.traces import SYNTHETIC, load_trace
 from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
+from papers.maurya2020.printed import solve_as_printed
 
 NEARLY_FULL = 4200 / 4352
 """Of the most frequent number of occupied nodes: the machine is nearly full from there on."""
@@ -159,9 +159,13 @@ class Setting(NamedTuple):
         """Seconds between application checkpoints, of all jobs or of each."""
         if self.interval:
             return self.interval
-        return eviction.daly_interval(
-            schedule.workload, self.system, node_mtbf=self.node_mtbf, seed=self.seed
-        )
+        return checkpoint_table(
+            schedule.workload,
+            self.system,
+            interval="daly",
+            node_mtbf=self.node_mtbf,
+            seed=self.seed,
+        )["interval"].to_numpy()
 
 
 class FullMoments(NamedTuple):
@@ -271,22 +275,11 @@ def choose_scenarios(
             found = eviction.choose_scenario(
                 schedule, jobs=number, occupied=occupied, lasts=lasts, seed=seed
             )
-        except LookupError:
-            cases.append(Case(None, _no_scenario(schedule, number, occupied, lasts)))
+        except LookupError as error:
+            cases.append(Case(None, str(error)))
         else:
             cases.append(Case(found))
     return cases
-
-
-def _no_scenario(schedule: Schedule, jobs: int, occupied: int, lasts: float) -> str:
-    """Why a schedule has no scenario of so many jobs."""
-    least = max(EXPENDABLE, lasts)
-    many = int((schedule.jobs["run_time"] >= least).sum())
-    return (
-        f"no {jobs} jobs of at least {least / MINUTE:g} minutes run together on about "
-        f"{occupied:,} nodes, the most frequent number in use, nor can they be drawn from the "
-        f"{many:,} jobs of that length"
-    )
 
 
 def pose(cases: Iterable[Case], setting: Setting) -> dict[str, EvictionProblem]:
@@ -319,29 +312,6 @@ def middle_problem(
     if not problems:
         return "no scenario", EvictionProblem.empty(horizon=setting.horizon, step=setting.step)
     return list(problems.items())[len(problems) // 2]
-
-
-def variants(cases: Iterable[Case], setting: Setting) -> pd.DataFrame:
-    """The optimum at the last deadline for the largest K, and what three choices are worth.
-
-    Steps of a twelfth, and application checkpoints every hour or at Daly's interval; node-hours.
-    """
-    fine = max(setting.step / 12, setting.horizon / 10_000)
-    settings = {
-        "as above": setting,
-        "steps of a twelfth": setting._replace(step=fine),
-        "every hour": setting._replace(interval=HOUR),
-        "Daly's interval": setting._replace(interval=0.0),
-    }
-    most = setting.nodes_needed[-1]
-    loss = {
-        name: {
-            scenario: solve_dynamic(problem.asking(min(most, problem.total_nodes))).loss[-1]
-            for scenario, problem in pose(cases, each).items()
-        }
-        for name, each in settings.items()
-    }
-    return pd.DataFrame(loss).rename_axis("scenario").round(1)
 
 
 def compare_solvers(
@@ -417,6 +387,39 @@ def _plan_rows(plan: EvictionPlan) -> pd.DataFrame:
         response_time=plan.response_time,
         bound=stopped,
     )
+
+
+def excess_over_draws(
+    draws: Iterable[Mapping[str, EvictionProblem]], *, nodes_needed: Iterable[int]
+) -> pd.DataFrame:
+    """Greedy's loss beyond the optimum over draws of what logs do not have, such as memory.
+
+    Parameters
+    ----------
+    draws : iterable of mappings of str to EvictionProblem
+        Scenarios by name, for each draw.
+    nodes_needed : iterable of int
+        Left out where the jobs hold fewer.
+
+    Returns
+    -------
+    pd.DataFrame
+        `scenario`, `nodes_needed`, `deadline` (s), means `optimum` and `excess`, and the `least`
+        and `most` excess of the draws (node-hours).
+    """
+    keys, means = [*CASE, "deadline"], ["optimum", "excess"]
+    rows = [
+        (scenario, case.nodes_needed, deadline, best, round(greedy - best, 6))
+        for problems in draws
+        for scenario, problem in problems.items()
+        for case in asking(problem, nodes_needed)
+        for deadline, best, greedy in zip(
+            case.deadlines, solve_dynamic(case).loss, solve_greedy(case).loss, strict=True
+        )
+    ]
+    cases = pd.DataFrame(rows, columns=[*keys, *means]).groupby(keys, sort=False)
+    spread = cases["excess"].agg(least="min", most="max")
+    return pd.concat([cases[means].mean(), spread], axis=1).reset_index()
 
 
 def full_moments(

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum
+from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum, Scenario
 from cosimlib.eviction.problem import ACTIONS, KEEP
 from cosimlib.figures import plot_empty, plot_lines, plot_trade_off, surface_table, theme
 from cosimlib.figures.eviction import MEANING, NO_JOBS
@@ -79,10 +79,19 @@ def draw_scenario(number: int, case: Case) -> Drawing:
     if case.scenario is None:
         columns = ["nodes", "run_time", "start", "end"]
         return Drawing(plot_empty(title, case.why), pd.DataFrame(columns=columns))
-    begin, end, at = case.scenario.moments
-    table = case.scenario.table()
+    begin, end, at, table = jobs_of(case.scenario)
     figure = plot_scenario(table, title=title, region=(begin, end), moment=at)
     return Drawing(figure, table, note=origin_of(case))
+
+
+def jobs_of(scenario: Scenario) -> tuple[float, float, float, pd.DataFrame]:
+    """Begin, end and eviction of a scenario, and its jobs, in seconds after the earliest start."""
+    jobs = scenario.schedule.jobs.iloc[scenario.jobs]
+    first = float(jobs["start_time"].min())
+    columns = {"start": jobs["start_time"] - first, "end": jobs["end_time"] - first}
+    table = jobs[["nodes", "run_time"]].assign(**columns).rename_axis("job")
+    begin, end, at = (time - first for time in (scenario.begin, scenario.end, scenario.at))
+    return begin, end, at, table.sort_values("start", kind="stable")
 
 
 def origin_of(case: Case) -> str:

@@ -22,14 +22,23 @@ from cosimlib.display import percent
 from cosimlib.eviction import (
     EvictionProblem,
     scaled_problem,
-    solve_as_printed,
     solve_dynamic,
     solve_greedy,
     solve_spectrum,
 )
-from cosimlib.units import DAY, MINUTE
+from cosimlib.units import DAY, HOUR, MINUTE
 from papers.claims import Samples, measure
-from papers.maurya2020.experiment import CASE, EXCEPTION, Log, Occupancy, median_plan
+from papers.maurya2020.experiment import (
+    CASE,
+    EXCEPTION,
+    Case,
+    Log,
+    Occupancy,
+    Setting,
+    median_plan,
+    pose,
+)
+from papers.maurya2020.printed import solve_as_printed
 
 SOLVERS = ["dynamic", "as printed", "greedy", "backtracking"]
 STATED_YEAR = 91_217
@@ -107,6 +116,29 @@ def speedups(comparison: pd.DataFrame) -> pd.DataFrame:
         "backtracking / ours": times["backtracking"] / times["dynamic"],
     })  # fmt: skip
     return table.assign(bound=comparison.groupby(CASE, sort=False)["bound"].any())
+
+
+def variants(cases: Iterable[Case], setting: Setting) -> pd.DataFrame:
+    """The optimum at the last deadline for the largest K, and what three choices are worth.
+
+    Steps of a twelfth, and application checkpoints every hour or at Daly's interval; node-hours.
+    """
+    fine = max(setting.step / 12, setting.horizon / 10_000)
+    settings = {
+        "as above": setting,
+        "steps of a twelfth": setting._replace(step=fine),
+        "every hour": setting._replace(interval=HOUR),
+        "Daly's interval": setting._replace(interval=0.0),
+    }
+    most = setting.nodes_needed[-1]
+    loss = {
+        name: {
+            scenario: solve_dynamic(problem.asking(min(most, problem.total_nodes))).loss[-1]
+            for scenario, problem in pose(cases, each).items()
+        }
+        for name, each in settings.items()
+    }
+    return pd.DataFrame(loss).rename_axis("scenario").round(1)
 
 
 def seconds_by_horizon(
