@@ -58,15 +58,14 @@ NAMED = {
 _registered: dict[str, str] = {}
 
 
-def register_color(name: str, color: str | None = None) -> None:
-    """Give a policy a color: the given one, or the color of `OWN` that is used least.
+def register_color(name: str) -> None:
+    """Give a policy the color of `OWN` that is used least.
 
     Only three colors are free for policies of your own; the fourth policy shares the color of the
     first.
     """
     taken = list(_registered.values())
-    if color or name not in {**NAMED, **_registered}:
-        _registered[name] = color or min(OWN, key=taken.count)
+    _registered.setdefault(name, min(OWN, key=taken.count))
 
 
 def unregister_color(name: str) -> None:

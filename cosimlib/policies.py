@@ -1,10 +1,9 @@
-"""Register of batch policies: simulators by name."""
+"""Register of batch policies: simulators by name; functions of yours as simulators."""
 
 import inspect
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from cosimlib import checks as check
 from cosimlib.batch import (
@@ -13,12 +12,14 @@ from cosimlib.batch import (
     simulate_fcfs,
     simulate_first_fit,
 )
+from cosimlib.batch.simulation import function_name, simulate
 from cosimlib.filling import FILLING_POLICIES, simulate_filling
 from cosimlib.palette import register_color, unregister_color
 from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.workload import Workload
 
 Simulator = Callable[..., Schedule]
-F = TypeVar("F", bound=Simulator)
 
 BUILT_IN: dict[str, Simulator] = {
     "FCFS": simulate_fcfs,
@@ -39,27 +40,16 @@ All take any workload with requested times and any system of one partition. Thos
 the beginnings of minutes only. `simulate_coscheduling` and `simulate_elastic` have no entry: they
 take one letter or policy per partition, and the names of their schedules say which (``"HY"``)."""
 
+A_POLICY = (
+    "the name of a policy, such as 'EASY', a function of a workload and a system, or a function of "
+    "a State"
+)
+
 SIMULATORS: dict[str, Callable[..., Any]] = dict(BUILT_IN)
 """The register: all policies by name, those of users included."""
 
 
-@overload
-def register(name: str, simulator: F, *, color: str | None = None, replace: bool = False) -> F: ...
-
-
-@overload
-def register(
-    name: str, simulator: None = None, *, color: str | None = None, replace: bool = False
-) -> Callable[[F], F]: ...
-
-
-def register(
-    name: str,
-    simulator: Simulator | None = None,
-    *,
-    color: str | None = None,
-    replace: bool = False,
-) -> Callable[..., Any]:
+def register(name: str, simulator: Simulator | None = None, *, replace: bool = False) -> Any:
     """Add your own policy to explorers and figures, under a name.
 
     As a function, ``register("in turn", in_turn)``, or as a decorator::
@@ -77,11 +67,8 @@ def register(
         Returns a `Schedule`; may take other keyword arguments. If it takes `order`,
         `explore_batch` offers queue orders. A decision function becomes a simulator by
         ``lambda workload, system: simulate(workload, system, policy)``.
-    color : str, optional
-        Color of its lines, such as ``"#CC79A7"``. By default purple, yellow and wine red in turn,
-        which no built-in policy uses; the fourth policy shares the color of the first.
     replace : bool, default False
-        Replace a policy of the same name, for example when a cell runs again.
+        Replace a policy of yours of the same name, for example when a cell runs again.
 
     Returns
     -------
@@ -103,42 +90,78 @@ def register(
     >>> unregister("EASY (small first)")
     """
     check.that("name", name, isinstance(name, str) and bool(name.strip()), "a text")
-    free = replace or name not in SIMULATORS
-    check.that("name", name, free, "a name that no policy has yet; replace=True takes it over")
-    hexadecimal = isinstance(color, str) and re.fullmatch("#[0-9a-fA-F]{6}", color)
-    check.that("color", color, bool(hexadecimal), "a color such as '#CC79A7'", none=True)
+    free = name not in (BUILT_IN if replace else SIMULATORS)
+    check.that("name", name, free, "a name that no policy has yet; replace=True replaces yours")
     if simulator is None:
-        return partial(register, name, color=color, replace=replace)
-    check.that("simulator", simulator, _is_simulator(simulator),
-               "a function of a workload and a system")  # fmt: skip
+        return partial(register, name, replace=replace)
+    fine = callable(simulator) and _takes_two(simulator)
+    check.that("simulator", simulator, fine, "a function of a workload and a system")
     SIMULATORS[name] = simulator
-    register_color(name, color)
+    register_color(name)
     return simulator
 
 
 def unregister(name: str) -> None:
-    """Remove a policy from the register; a built-in policy of the same name comes back."""
-    own = [known for known in SIMULATORS if SIMULATORS[known] is not BUILT_IN.get(known)]
-    if not own:
-        raise ValueError(
-            f"name={name!r}: no policy of your own is registered; see cosimlib.register"
-        )
-    check.choice("name", name, own)
+    """Remove a policy of your own from the register."""
+    own = name in SIMULATORS and name not in BUILT_IN
+    check.that("name", name, own, "a policy of your own that is registered")
     unregister_color(name)
-    if name in BUILT_IN:
-        SIMULATORS[name] = BUILT_IN[name]
-    else:
-        del SIMULATORS[name]
+    del SIMULATORS[name]
 
 
-def _is_simulator(simulator: object) -> bool:
-    """Whether this can be called with a workload and a system."""
-    if not callable(simulator):
-        return False
+def simulator_of(
+    policy: Any, *, columns: Sequence[str] = (), **knobs: Any
+) -> tuple[str, Simulator]:
+    """Name and simulator of a policy.
+
+    Parameters
+    ----------
+    policy : str or function
+        A registered name, a function of a workload and a system, or a decision function, that is of
+        a `State`; arguments with defaults are knobs.
+    columns : sequence of str, optional
+        Columns that a decision function reads.
+    **knobs
+        Keyword arguments of the function.
+    """
+    if isinstance(policy, str):
+        check.choice("policy", policy, SIMULATORS)
+        return policy, partial(SIMULATORS[policy], **knobs) if knobs else SIMULATORS[policy]
+    check.that("policy", policy, callable(policy), A_POLICY)
+    name, function = function_name(policy), partial(policy, **knobs) if knobs else policy
+    if knobs:
+        inspect.signature(function)  # a ValueError if the function has no such arguments
+    if _is_decision(function):
+        return name, partial(_decided, policy=function, name=name, columns=columns)
+    check.that("policy", policy, _takes_two(function), A_POLICY)
+    return name, function
+
+
+def _decided(
+    workload: Workload, system: System, *, policy: Callable, name: str, columns: Sequence[str]
+) -> Schedule:
+    """The schedule under a function of the state."""
+    return simulate(workload, system, policy, name=name, columns=columns)
+
+
+def _is_decision(function: Callable) -> bool:
+    """Whether a function needs one argument, a state; others, such as knobs, have defaults."""
     try:
-        inspect.signature(simulator).bind(None, None)
-        return True
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    by_place = [each for each in parameters if each.kind in positional]
+    needed = [each for each in by_place if each.default is each.empty]
+    return len(needed) == 1 and not any(each.name == "system" for each in by_place[1:])
+
+
+def _takes_two(function: Callable) -> bool:
+    """Whether a function can be called with two arguments; yes where it does not tell."""
+    try:
+        inspect.signature(function).bind(None, None)
     except TypeError:
         return False
-    except ValueError:  # functions that tell no signature
+    except ValueError:
         return True
+    return True

@@ -10,7 +10,6 @@ instant, and shifted or doubled schedules are exactly equal. Some jobs run longe
 request; some have a run time of 0.
 """
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -21,8 +20,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.audit import audit
-from cosimlib.batch.simulation import function_name, simulate
-from cosimlib.policies import SIMULATORS
+from cosimlib.policies import Simulator, simulator_of
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY
@@ -116,7 +114,7 @@ def check_policy(
     columns : sequence of str, optional
         Other columns that the policy reads. Random workloads have whole numbers in them.
     **knobs
-        Keyword arguments of the simulator.
+        Keyword arguments of the function.
 
     Returns
     -------
@@ -127,21 +125,17 @@ def check_policy(
     ------
     PolicyError
         If a law is broken, with the smallest workload found that breaks it.
-    TypeError
-        If the policy is neither a function of a state nor one of a workload and a system.
     ValueError
-        If a law or the name of a policy is unknown.
+        If a law or the name of a policy is unknown, or the policy is neither a function of a state
+        nor one of a workload and a system.
     """
     asked = list(LAWS) if laws is None else list(laws)
     for law in asked:
         check.choice("law", law, LAWS)
     check.whole("trials", trials, 1)
     check.seed(seed)
-    if isinstance(policy, str):
-        check.choice("policy", policy, SIMULATORS)
-    simulator = SIMULATORS[policy] if isinstance(policy, str) else policy
-    name = policy if isinstance(policy, str) else function_name(policy)
-    run = _runner(simulator, columns, knobs)
+    name, simulator = simulator_of(policy, columns=columns, **knobs)
+    run = _runner(simulator)
     rows = []
     for law in (law for law in LAWS if law in asked):
         cases = list(random_cases(np.random.default_rng(seed), trials, columns))
@@ -154,25 +148,12 @@ def check_policy(
     return pd.DataFrame(rows, columns=["law", "says", "workloads"])
 
 
-def _runner(policy: Callable, columns: Sequence[str], knobs: dict[str, Any]) -> Run:
-    """A function from a case to its schedule, for a decision or a simulator."""
-    check.that("policy", policy, callable(policy), "a function, or the name of a policy")
-    name, parameters = function_name(policy), inspect.signature(policy).parameters.values()
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    needed = [p.name for p in parameters if p.kind in positional and p.default is p.empty]
-    if len(needed) == 1 and knobs:
-        raise TypeError(f"{name} is a function of a state; expected no knob, got {min(knobs)!r}")
-    if len(needed) == 1:
-        return lambda case: simulate(case.workload, case.system, policy, columns=columns)
-    if len(needed) != 2:
-        raise TypeError(
-            f"{name} needs {len(needed)} arguments ({', '.join(needed)}); expected a function of "
-            "a state, or one of a workload and a system"
-        )
+def _runner(simulator: Simulator) -> Run:
+    """A function from a case to its schedule, which refuses what is none of the case."""
 
     def run(case: Case) -> Schedule:
         workload = case.workload
-        schedule = policy(workload, case.system, **knobs)
+        schedule = simulator(workload, case.system)
         if not isinstance(schedule, Schedule):
             raise BrokenLawError(f"it returns {schedule!r}; expected a Schedule")
         if len(schedule.start_time) != len(case.jobs):

@@ -111,19 +111,17 @@ class Comparison(Displayed):
                 chosen &= table[column] == wanted
         return table[chosen].reset_index(drop=True)
 
-    def sentences(
-        self, statistic: str = "mean", *, group: str = ALL, against: str | None = None
-    ) -> list[str]:
+    def sentences(self, *, against: str | None = None) -> list[str]:
         """One sentence per pair of policies and measure: which is lower, or that it is unknown.
 
-        All pairs are used, or only those whose second policy is `against`. Measures with one number
-        per schedule are included whatever the statistic.
+        The sentences are on means over all jobs, and measures with one number per schedule. All
+        pairs are used, or only those whose second policy is `against`.
         """
-        chosen = self._chosen(statistic, group)
+        check.that("against", against, against in self.policies,
+                   f"one of {', '.join(map(repr, self.policies))}", none="for all")  # fmt: skip
+        pairs = self._means()
         if against is not None:
-            check.choice("against", against, self.policies)
-            chosen &= self.table["against"] == against
-        pairs = self.table[chosen]
+            pairs = pairs[pairs["against"] == against]
         differences = pairs[pairs["quantity"] == "difference"].to_dict("records")
         ratios = pairs[pairs["quantity"] == "ratio"].to_dict("records")
         return [
@@ -131,26 +129,21 @@ class Comparison(Displayed):
             for difference, ratio in zip(differences, ratios, strict=True)
         ]
 
-    def brief(self, statistic: str = "mean", *, group: str = ALL) -> pd.DataFrame:
-        """Values as text, "2.0 h (1.6 h to 2.4 h)": one row per policy, one column per measure."""
-        values = self.table[self._chosen(statistic, group) & (self.table["quantity"] == "value")]
+    def brief(self) -> pd.DataFrame:
+        """Means as text, "2.0 h (1.6 h to 2.4 h)": one row per policy, one column per measure."""
+        means = self._means()
+        values = means[means["quantity"] == "value"]
         texts = []
         for row in values.to_dict("records"):
             on_log, low, high = in_unit(row, row["measure"])
             texts.append(f"{on_log} ({UNKNOWN if low == UNKNOWN else f'{low} to {high}'})")
-        texts_of = dict(
-            zip(zip(values["measure"], values["policy"], strict=True), texts, strict=True)
-        )
-        measures = dict.fromkeys(values["measure"])
-        columns = {m: [texts_of[m, policy] for policy in self.policies] for m in measures}
-        return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
+        table = values.assign(text=texts).pivot_table("text", "policy", "measure", "first")
+        return table.loc[[*self.policies], [*values["measure"].unique()]].rename_axis(columns=None)
 
-    def _chosen(self, statistic: str, group: str) -> pd.Series:
-        """Mask of the rows of a statistic, or of measures that have none, and a group."""
-        check.choice("statistic", statistic, STATISTICS)
-        check.choice("group", group, dict.fromkeys(self.table["group"]))
-        of_both = self.table["statistic"].isin([statistic, WHOLE])
-        return of_both & (self.table["group"] == group)
+    def _means(self) -> pd.DataFrame:
+        """Rows of means over all jobs, or of measures that have none."""
+        of_both = self.table["statistic"].isin(["mean", WHOLE])
+        return self.table[of_both & (self.table["group"] == ALL)]
 
     def _heading(self) -> str:
         return f"{self.name}: {', '.join(self.policies)}"

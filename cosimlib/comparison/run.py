@@ -1,8 +1,6 @@
 """Runs of a comparison: all policies on the log itself, and on the same new logs drawn from it."""
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +9,6 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.audit import audit
-from cosimlib.batch.simulation import function_name, simulate
 from cosimlib.comparison.intervals import (
     KEYS,
     STATISTICS,
@@ -26,18 +23,13 @@ from cosimlib.comparison.intervals import (
 from cosimlib.display import count, durations
 from cosimlib.metrics import job_groups
 from cosimlib.metrics.groups import GROUPS
-from cosimlib.policies import BUILT_IN, SIMULATORS
+from cosimlib.policies import BUILT_IN, simulator_of
 from cosimlib.schedule import Schedule
 from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic.resampling import UNITS, resample, resampling_plan
 from cosimlib.system import System
 from cosimlib.units import WEEK
 from cosimlib.workload import Workload, check_run, check_workload
-
-EXPECTED = (
-    "names of policies, such as 'EASY', pairs of a name and knobs, such as ('EASY', {'order': "
-    "'wfp'}), functions of a workload and a system, or functions of a State"
-)
 
 ROUGH = "; of so few the intervals are rough"
 
@@ -87,7 +79,6 @@ def compare(
     by: str | None = None,
     system: System | None = None,
     unit: str = "weeks",
-    load: float | None = None,
     warm_up: float | None = None,
     cool_down: float | None = None,
     seed: int = 0,
@@ -117,9 +108,6 @@ def compare(
     unit : {"weeks", "users"}, default "weeks"
         What is drawn, see `synthetic.resample`. Users drawn separately load the machine less evenly
         than in the log, so waits tend to be longer.
-    load : float, optional
-        Offered load of the logs drawn; by default that of the log. Values of the log itself are
-        always at its own load.
     warm_up, cool_down : float, optional
         Seconds after the first and before the last submission in which jobs do not count; by
         default a tenth of the log each, at most a week.
@@ -167,7 +155,7 @@ def compare(
         np.random.SeedSequence(int(seed)).generate_state(int(replicates)).tolist(),
         shared={
             "workload": workload, "system": system, "runs": runs, "measures": chosen,
-            "groups": groups, "margins": margins, "unit": unit, "load": load,
+            "groups": groups, "margins": margins, "unit": unit,
         },
         executor=executor,
         folder=folder,
@@ -213,10 +201,9 @@ def replicate(
     groups: pd.Series | None,
     margins: tuple[float, float],
     unit: str,
-    load: float | None,
 ) -> list[dict[str, Any]]:
     """Rows of one log drawn anew, all policies on it: the function that is swept over."""
-    new = resample(workload, seed, unit=unit, load=load)
+    new = resample(workload, seed, unit=unit)
     if groups is not None:
         groups = groups.iloc[new.jobs["source"].to_numpy()].reset_index(drop=True)
     return _rows(new, system, runs, measures, groups, margins, audited=False)
@@ -295,11 +282,9 @@ def contestants(policies: Any) -> list[Contestant]:
         For what is no policy, and where two have the same label.
     """
     plural = isinstance(policies, Iterable) and not isinstance(policies, str)
-    check.that("policies", policies, plural, f"a list or dict of {EXPECTED}")
-    if isinstance(policies, Mapping):
-        found = [_contestant(policy)._replace(label=str(name)) for name, policy in policies.items()]
-    else:
-        found = [_contestant(policy) for policy in policies]
+    check.that("policies", policies, plural, "a list or dict of policies")
+    named = policies.items() if isinstance(policies, Mapping) else ((None, p) for p in policies)
+    found = [_contestant(policy, label) for label, policy in named]
     check.that("policies", policies, bool(found), "at least one")
     labels = [each.label for each in found]
     twice = next((label for label in labels if labels.count(label) > 1), None)
@@ -307,51 +292,11 @@ def contestants(policies: Any) -> list[Contestant]:
     return found
 
 
-def _contestant(policy: Any) -> Contestant:
-    if isinstance(policy, str):
-        check.choice("policy", policy, SIMULATORS)
-        simulator = SIMULATORS[policy]
-        return Contestant(policy, simulator, simulator is BUILT_IN.get(policy))
-    if isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], Mapping):
-        whose, knobs = policy[0], dict(policy[1])
-        settings = ", ".join(f"{name}={value}" for name, value in knobs.items())
-        if callable(whose):
-            inner = _contestant(partial(whose, **knobs))
-        else:
-            inner = _contestant(whose)
-            inner = inner._replace(simulate=partial(inner.simulate, **knobs))
-        return inner._replace(label=f"{inner.label} ({settings})" if settings else inner.label)
-    check.that("policy", policy, callable(policy), EXPECTED)
-    label = function_name(policy)
-    if _is_decision(policy):
-        return Contestant(label, partial(_decided, policy=policy, name=label), True)
-    check.that("policy", policy, _takes(policy, 2), EXPECTED)
-    return Contestant(label, policy, False)
-
-
-def _decided(workload: Workload, system: System, *, policy: Callable, name: str) -> Schedule:
-    """The schedule under a function of the state."""
-    return simulate(workload, system, policy, name=name)
-
-
-def _is_decision(function: Callable) -> bool:
-    """Whether a function needs one argument, a state; others, such as knobs, have defaults."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    by_place = [each for each in parameters if each.kind in positional]
-    needed = [each for each in by_place if each.default is each.empty]
-    return len(needed) == 1 and not any(each.name == "system" for each in by_place[1:])
-
-
-def _takes(function: Callable, number: int) -> bool:
-    """Whether a function can be called with so many arguments; yes where it does not tell."""
-    try:
-        inspect.signature(function).bind(*[None] * number)
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True
+def _contestant(policy: Any, label: Any) -> Contestant:
+    """A policy, or a pair of one and its knobs; by default its name says both."""
+    is_pair = isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], Mapping)
+    policy, knobs = policy if is_pair else (policy, {})
+    name, simulator = simulator_of(policy, **knobs)
+    settings = ", ".join(f"{name}={value}" for name, value in knobs.items())
+    named = f"{name} ({settings})" if settings else name
+    return Contestant(named if label is None else str(label), simulator, policy in BUILT_IN)

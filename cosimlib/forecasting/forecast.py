@@ -17,7 +17,7 @@ from cosimlib.forecasting.futures import (
     starts_in_futures,
 )
 from cosimlib.forecasting.history import History
-from cosimlib.policies import SIMULATORS
+from cosimlib.policies import simulator_of
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import HOUR, WEEK
@@ -155,10 +155,10 @@ def forecast(
     at : float, optional
         The instant, in seconds of the log; by default the last submission.
     policy : str or function, default "EASY"
-        The site's policy: a registered name, or a function of a workload and a system. Two kinds
-        are refused: policies with filler containers, which act only at whole minutes, and
-        ``"conservative"``, which keeps reservations from before the instant (use
-        ``"conservative (replanned)"``).
+        The site's policy: a registered name, a function of a workload and a system, or a decision
+        function of a `State`. Two kinds are refused: policies with filler containers, which act
+        only at whole minutes, and ``"conservative"``, which keeps reservations from before the
+        instant (use ``"conservative (replanned)"``).
     nodes, hours : int and float, optional
         A job that is submitted now: its nodes and requested hours. `Forecast.asked` then has its
         start, and the starts with a half and a quarter of the nodes or of the time.
@@ -247,11 +247,9 @@ def setting_of(
     check.whole("futures", futures, 1, MOST_FUTURES)
     check.choice("run_times", run_times, RUN_TIMES)
     check.flag("arrivals", arrivals)
-    names = [name for name in SIMULATORS if name not in REFUSED]
-    others = f"one of {', '.join(map(repr, names))}, or a function"
-    if isinstance(policy, str) and policy in REFUSED:
-        others += f" (this one {REFUSED[policy]})"
-    check.that("policy", policy, callable(policy) or policy in names, others)
+    name, simulator = simulator_of(policy)
+    why = REFUSED.get(policy) if isinstance(policy, str) else None
+    check.that("policy", policy, why is None, f"another policy (this one {why})")
     workload = log.workload if isinstance(log, Schedule) else log
     given = log.system if isinstance(log, Schedule) else log.machine
     if isinstance(log, Schedule) and len(log.calendar):
@@ -263,8 +261,8 @@ def setting_of(
         check.instance("system", system, System, expected="a System, e.g. System.of(128)")
     machine = check.machine(system or given, workload.name, error=InvalidWorkloadError)
     workload.arrays(machine)
-    name = policy if isinstance(policy, str) else getattr(policy, "__name__", "own policy")
-    setting = Setting(policy, machine.total_nodes, int(futures), run_times, arrivals)
+    known = policy if isinstance(policy, str) else simulator
+    setting = Setting(known, machine.total_nodes, int(futures), run_times, arrivals)
     return f"{workload.name} under {name}", setting
 
 

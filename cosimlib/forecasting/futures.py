@@ -24,7 +24,7 @@ from cosimlib.batch.easy import EXTRA_NODES, simulate_in_passes
 from cosimlib.batch.orders import HEAD_FIRST, SUBMITTED, WFP, Prepared
 from cosimlib.filling import FILLING_POLICIES
 from cosimlib.forecasting.history import History
-from cosimlib.policies import SIMULATORS, Simulator
+from cosimlib.policies import Simulator, simulator_of
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
@@ -188,17 +188,12 @@ def _simulator(policy: Policy) -> Callable[[JobArrays, int], np.ndarray]:
 
 
 def _by_simulator(policy: Policy, jobs: JobArrays, nodes: int) -> np.ndarray:
-    simulate = SIMULATORS[policy] if isinstance(policy, str) else policy
+    _, simulate = simulator_of(policy)
     table = pd.DataFrame(jobs._asdict())
     unknown = ~np.isfinite(table["requested_time"])
     table.loc[unknown, "requested_time"] = np.nan
     schedule = simulate(Workload(table, "a future"), System.of(nodes))
-    if not isinstance(schedule, Schedule):
-        raise check.ArgumentError(
-            f"policy: {getattr(policy, '__name__', policy)} returned {schedule!r}; expected a "
-            "Schedule of a workload and a system; a decision of a State becomes such a function by "
-            "lambda workload, system: cosimlib.simulate(workload, system, decision)"
-        )
+    check.instance("the result of the policy", schedule, Schedule)
     return schedule.start_time
 
 

@@ -249,14 +249,7 @@ def test_measures_of_the_machine_and_of_one_s_own(log):
     assert len(told.sentences()) == 2
 
 
-def test_another_load_and_unit(log):
-    low, high = (compare(log, ["EASY"], replicates=3, load=load, warm_up=DAY, cool_down=DAY)
-                 for load in (0.4, 1.1))  # fmt: skip
-    waits = [
-        each.rows("value", measure="wait_time", statistic="mean").iloc[0] for each in (low, high)
-    ]
-    assert waits[0]["high"] < waits[1]["low"]
-    assert waits[0]["log"] == waits[1]["log"]
+def test_users_are_drawn_where_they_are_named(log):
     with pytest.raises(InvalidWorkloadError, match="do not name their user"):
         compare(log, ["EASY"], unit="users")
 
@@ -305,11 +298,7 @@ def test_values_that_few_logs_have_are_unknown():
 
 
 def test_what_the_table_does_not_have_is_refused(found):
-    with pytest.raises(ValueError, match="statistic='p95'; expected one of 'mean', 'p50'"):
-        found.sentences("p95")
-    with pytest.raises(ValueError, match="group='all'; expected one of 'all jobs', 'queue"):
-        found.brief(group="all")
-    with pytest.raises(ValueError, match="against='SJF'; expected one of 'EASY', 'FCFS'"):
+    with pytest.raises(ValueError, match="against='SJF'; expected one of 'EASY', 'FCFS', or None"):
         found.sentences(against="SJF")
     assert found.sentences(against="FCFS") == [] != found.sentences(against="EASY")
 
@@ -331,7 +320,7 @@ def test_it_shows_itself(found):
     text = str(found)
     assert "EASY, wait_time" in text and "mean bounded_slowdown, FCFS ÷ EASY" in text
     assert "nan" not in text + found._repr_html_()
-    assert found.brief("p90", group="queue wide").index.tolist() == ["EASY", "FCFS"]
+    assert found.brief().index.tolist() == ["EASY", "FCFS"]
 
 
 @pytest.mark.parametrize("path", odd_logs(), ids=lambda path: path.name)
@@ -351,11 +340,11 @@ def test_odd_logs_are_compared_or_declined_in_words(path):
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
-        ({"policies": "EASY"}, "policies='EASY'; expected a list or dict of names of policies"),
+        ({"policies": "EASY"}, "policies='EASY'; expected a list or dict of policies"),
         ({"policies": []}, r"policies=\[\]; expected at least one"),
         ({"policies": ["EASY", "EASY"]}, "policies='EASY'; expected every policy once"),
         ({"policies": ["EAZY"]}, "policy='EAZY'; expected one of 'FCFS'"),
-        ({"policies": [5]}, "policy=5; expected names of policies"),
+        ({"policies": [5]}, "policy=5; expected the name of a policy"),
         ({"replicates": 1}, "replicates=1; expected a whole number from 2"),
         ({"measures": "wait_time"}, "measures='wait_time'; expected names of measures"),
         ({"measures": ["waits"]}, "measure='waits'; expected one of 'wait_time'"),
