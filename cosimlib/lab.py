@@ -1,12 +1,10 @@
 """JupyterLab on copies of the notebooks: `python -m cosimlib.lab`, with arguments of JupyterLab.
 
-The copies are in `lab/`, which git ignores, and the front page opens first. A copy is renewed when
-its notebook changes. If you have edited its cells, the copy stays, and a message says so.
+The copies are in `lab/`, which git ignores, and the front page opens first. A copy of a notebook
+is yours: it stays as it is, and a message says if its notebook is newer.
 """
 
-import hashlib
 import ipaddress
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -14,7 +12,7 @@ from pathlib import Path
 
 from cosimlib.files import FRONT_PAGE, checkout, write_whole
 
-FOLDER, RECORD = "lab", ".copied.json"
+FOLDER = "lab"
 ADDRESS = {"ip", "serverapp.ip", "notebookapp.ip", "voila.ip"}
 PICTURES = {".png", ".svg"}
 
@@ -60,30 +58,24 @@ def _is_local(address: str) -> bool:
 
 
 def copy_notebooks(source: Path, target: Path) -> list[str]:
-    """Copy notebooks and pictures, but never over an edited copy; a message for each of those.
+    """Copy notebooks and pictures, but never over a notebook's copy; a message for each old copy.
 
     Parameters
     ----------
     source, target : Path
         Folders. Other files of the target stay as they are.
     """
-    target.mkdir(parents=True, exist_ok=True)
     messages = []
-    copied = _read_record(target / RECORD)
     for path in sorted(path for path in source.rglob("*") if _is_content(path, source)):
         name = path.relative_to(source).as_posix()
-        copy, new = target / name, _digest(path)
-        if copy.is_file() and _digest(copy) not in (copied.get(name), new):
-            if new != copied.get(name):
-                messages.append(
-                    f"{target.name}/{name} was edited and is kept; delete it for a new one"
-                )
+        copy = target / name
+        if path.suffix not in PICTURES and copy.is_file():
+            if copy.stat().st_mtime < path.stat().st_mtime:
+                messages.append(f"{target.name}/{name} is older than its notebook; delete it "
+                                "for a new one")  # fmt: skip
             continue
-        if not copy.is_file() or copied.get(name) != new:
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(copy, path.read_bytes())
-        copied[name] = new
-    write_whole(target / RECORD, (json.dumps(copied, indent=1) + "\n").encode())
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(copy, path.read_bytes())
     return messages
 
 
@@ -91,27 +83,6 @@ def _is_content(path: Path, source: Path) -> bool:
     """Whether a file is a notebook or a picture, and none of Jupyter's checkpoints."""
     hidden = any(part.startswith(".") for part in path.relative_to(source).parts)
     return path.is_file() and not hidden and path.suffix in PICTURES | {".ipynb"}
-
-
-def _read_record(path: Path) -> dict[str, str]:
-    """Digest of each notebook when it was copied; empty if nothing was."""
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return {}
-
-
-def _digest(path: Path) -> str:
-    """A hash of a notebook's cells without their outputs, which running it changes; of a file."""
-    content = path.read_bytes()
-    if path.suffix == ".ipynb":
-        try:
-            cells = json.loads(content)["cells"]
-            parts = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
-            content = json.dumps(parts).encode()
-        except (ValueError, KeyError, TypeError):
-            pass
-    return hashlib.sha256(content).hexdigest()
 
 
 def _complain(line: str) -> int:
