@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 
 from cosimlib.eviction import scaled_problem, solve_backtracking, solve_dynamic, solve_greedy
+from cosimlib.system import System
 from papers.claims import Claims
-from papers.maurya2020 import paper_of
+from papers.maurya2020 import paper_of, sensitivity
 from papers.maurya2020.experiment import (
     Log,
     Occupancy,
+    Setting,
     _plan_rows,
     compare_solvers,
     excess_over_draws,
@@ -331,6 +333,26 @@ def test_excess_over_draws_is_the_mean_with_its_range():
         assert found.tolist() == pytest.approx(expected, abs=1e-5)
     none = excess_over_draws(draws, nodes_needed=[])
     assert none.empty and list(none) == list(table)
+
+
+def test_excess_by_bandwidth_counts_cases_by_draw(monkeypatch):
+    asked = []
+
+    def pose(cases, setting):
+        asked.append((setting.system.aggregate_bandwidth, setting.seed))
+        return {"one": scaled_problem(6, 100, seed=setting.seed)}
+
+    monkeypatch.setattr(sensitivity, "pose", pose)
+    system = System("a machine", {"main": 100}, aggregate_bandwidth=250.0)
+    table = sensitivity.excess_by_bandwidth([], Setting(system, (30, 60)), [0, 1], (1.0, 0.25))
+    assert asked == [(250.0, 0), (250.0, 1), (62.5, 0), (62.5, 1)]
+    grown = []
+    for seed in (0, 1):
+        cases = [scaled_problem(6, 100, seed=seed).asking(needed) for needed in (30, 60)]
+        excess = [solve_greedy(case).loss - solve_dynamic(case).loss for case in cases]
+        grown.append(np.mean([each[13] > each[0] + 1e-6 for each in excess]))
+    assert table.index.tolist() == ["250", "62.5"]
+    assert table["excess grows to 13 min"].str.startswith(f"{100 * np.mean(grown):.0f} % (").all()
 
 
 @given(problems())

@@ -1,8 +1,8 @@
 """Maurya et al. (DS-RT 2020): evicting batch jobs for on-demand ones.
 
 `experiment` prepares a log and runs evictions, `measures` has a function per claim, `figures` one
-per figure, `printed` is Algorithm 1 to the letter. `paper_of` makes the run of the notebook on a
-log.
+per figure; `sensitivity` changes the file system; `printed` is Algorithm 1 to the letter.
+`paper_of` makes the run of the notebook on a log.
 """
 
 from pathlib import Path
