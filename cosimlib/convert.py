@@ -77,7 +77,9 @@ def convert(
     check.choice("the target's ending", ending, traces.WRITERS)
     _check_target(source, path)
     write = traces.WRITERS[ending]
-    options = _taken(source, {"unit": unit, "cores_per_node": cores_per_node}, write)
+    options: dict[str, Any] = {} if unit is None else {"unit": unit}
+    if cores_per_node is not None and not (ending == ".swf" and _is_of_nodes(source)):
+        options["cores_per_node"] = cores_per_node
     workload = traces.load(source, verbose=verbose, **options)
     written = {"cores_per_node": cores_per_node or 1} if ending == ".swf" else {}
     write(workload, path, **written)
@@ -100,18 +102,11 @@ def _check_target(source: str | Path, target: Path) -> None:
         )
 
 
-def _taken(source: str | Path, options: dict[str, Any], write: Any) -> dict[str, Any]:
-    """The options that the source's reader takes; raise for one that nothing takes."""
+def _is_of_nodes(source: str | Path) -> bool:
+    """Whether the format of a log counts nodes, so that only the target counts processors."""
     path = Path(source)
     reader = traces.READERS[traces.recognize(path) if path.is_file() else "swf"].read
-    known = signature(reader).parameters
-    given = {name: value for name, value in options.items() if value is not None}
-    for name, value in given.items():
-        if name not in known and name not in signature(write).parameters:
-            raise ValueError(
-                f"{source}: {name}={value!r}, which {reader.__name__} does not take; leave it out"
-            )
-    return {name: value for name, value in given.items() if name in known}
+    return "cores_per_node" not in signature(reader).parameters
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,8 +3,7 @@
 `advise` makes one eviction problem per deadline (see `cosimlib.advise.snapshot`) and solves it with
 the solvers of `cosimlib.eviction`: waits for checkpoints overlap, and writes come one after another
 (`solve_overlapping`). Deadlines with the same jobs share one solution. If its table would be too
-large, the paper's sum of durations (`solve_dynamic`) or the greedy plan is used instead. These may
-lose more than the least, and the advice says so.
+large, the greedy plan is used instead. It may lose more than the least, and the advice says so.
 
 The *spectrum* of an advice is the least loss for any number of nodes and every deadline.
 """
@@ -26,7 +25,6 @@ from cosimlib.eviction import (
     EvictionProblem,
     TimedPlan,
     least_loss,
-    solve_dynamic,
     solve_greedy,
     solve_overlapping,
 )
@@ -35,7 +33,6 @@ from cosimlib.units import MINUTE
 
 MEMORY = 2**28
 """Bytes of choices that the solutions of all deadlines may take together."""
-SOLVERS = (solve_overlapping, solve_dynamic)
 HIGHEST = 160
 """Numbers of nodes, at most, that the spectrum has a row for."""
 CELLS = 4_000_000_000
@@ -326,15 +323,10 @@ def plan_for(
     # Freeing more than is needed is of no use, and makes tables wide.
     jobs = jobs.assign(nodes=np.minimum(jobs["nodes"], nodes_needed))
     smaller = EvictionProblem(jobs, nodes_needed, problem.horizon, problem.step)
-    for solve in SOLVERS:
-        try:
-            plan = solve(smaller, memory_limit=memory)
-        except MemoryError:
-            continue
-        if solve is not solve_overlapping:
-            plan = replace(plan, proven=np.zeros_like(plan.proven))
-        return plan if isinstance(plan, TimedPlan) else TimedPlan.of(plan), rows
-    return TimedPlan.of(solve_greedy(smaller)), rows
+    try:
+        return solve_overlapping(smaller, memory_limit=memory), rows
+    except MemoryError:
+        return TimedPlan.of(solve_greedy(smaller)), rows
 
 
 def spectrum_of(advice: Advice) -> pd.DataFrame:

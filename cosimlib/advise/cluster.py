@@ -4,7 +4,6 @@ Nothing here changes a cluster: the only commands run are ``squeue --json`` and 
 """
 
 import os
-import re
 import subprocess
 import sys
 import time
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -24,19 +22,20 @@ from cosimlib.advise.slurm import (
     LATEST,
     RUNNING,
     UNKNOWN,
+    Printed,
     held_by,
     read_machine,
     read_queue,
     refuse_errors,
 )
 from cosimlib.display import Displayed, Facts, count
-from cosimlib.traces.account import TraceError, largest_log, read_bytes, too_large
-from cosimlib.traces.documents import label
+from cosimlib.traces.account import TraceError, read_bytes
+from cosimlib.traces.texts import label, read_json
 
 COMMANDS = {"squeue": ("squeue", "--all", "--json"), "sinfo": ("sinfo", "--all", "--json")}
 PATIENCE = 60.0
 """Seconds that one of Slurm's commands may take."""
-LIST = re.compile(rb'"(jobs|nodes|sinfo)"\s*:\s*\[')
+EXPECTED = "what squeue --json or sinfo --json prints"
 STALE = 600.0
 """Seconds after which a file's time is doubted as that of its content."""
 
@@ -53,8 +52,8 @@ class Cluster(Displayed):
         Seconds since 1970.
     jobs : pd.DataFrame
         One row per job that holds nodes (see `cosimlib.advise.slurm`).
-    nodes : pd.DataFrame or None
-        One row per node (see `cosimlib.advise.slurm`); None if only the queue is known.
+    nodes : pd.DataFrame
+        One row per node (see `cosimlib.advise.slurm`).
     waiting, held : int
         Number of waiting jobs, and of those that are held.
     release : str
@@ -68,7 +67,7 @@ class Cluster(Displayed):
     name: str
     now: float
     jobs: pd.DataFrame
-    nodes: pd.DataFrame | None
+    nodes: pd.DataFrame
     waiting: int = 0
     held: int = 0
     release: str = ""
@@ -86,8 +85,7 @@ class Cluster(Displayed):
         names = list(held_by(self.jobs))
         sizes = np.array([len(each) for each in names], dtype=np.int64)
         flat = [name for each in names for name in each]
-        known = self.nodes.index if self.nodes is not None else pd.Index([], dtype="object")
-        index = known.astype("object").append(pd.Index(flat, dtype="object")).unique()
+        index = self.nodes.index.astype("object").append(pd.Index(flat, dtype="object")).unique()
         return index, np.repeat(np.arange(len(names)), sizes), index.get_indexer(flat)
 
     @cached_property
@@ -98,8 +96,6 @@ class Cluster(Displayed):
         """
         index, job, node = self.places
         held = np.bincount(job, minlength=len(self.jobs)).astype(np.float64)
-        if self.nodes is None:
-            return held
         share = np.full(len(self.jobs), np.nan)
         for name in ("cpus", "memory", "gpus"):
             has = self.nodes[name].reindex(index).to_numpy(dtype=np.float64)[node]
@@ -116,7 +112,7 @@ class Cluster(Displayed):
     def _facts(self) -> Facts:
         return {
             "jobs": lambda: f"{count(len(self.jobs), 'job')} on nodes, {self.waiting:,} waiting",
-            "nodes": lambda: "" if self.nodes is None else f"{len(self.nodes):,}",
+            "nodes": lambda: f"{len(self.nodes):,}",
             "Slurm": lambda: self.release,
         }
 
@@ -127,8 +123,8 @@ def read_cluster(*sources: str | Path, now: float | None = None) -> Cluster:
     Parameters
     ----------
     *sources : str or Path
-        Files in any order, recognized by their structure, gzip allowed; ``"-"`` is standard input.
-        Without files, both commands are run here.
+        Both files in any order, recognized by their structure, gzip allowed; ``"-"`` is standard
+        input. Without files, both commands are run here.
     now : float, optional
         Time of the saved output, seconds since 1970; by default the time in the output (from Slurm
         23.11 on), else the time of the file.
@@ -136,45 +132,40 @@ def read_cluster(*sources: str | Path, now: float | None = None) -> Cluster:
     Raises
     ------
     TraceError
-        If a file is something else (names file, line and value), a command cannot be run or fails,
-        there are no jobs, or there are two files of one kind.
+        If a file is something else (names file, place and value), a command cannot be run or fails,
+        one of the two files is missing, or there are two of one kind.
     """
     if now is not None:
         check.number("now", now, above=EARLIEST, below=LATEST, kind="seconds since 1970,")
     texts = [_loaded(source) for source in sources] or [_asked(name) for name in COMMANDS]
-    found: dict[str, tuple[Path, bytes, float, str]] = {}
+    found: dict[str, Printed] = {}
     for path, data, recorded_at in texts:
-        kind = _kind(path, data)
-        key = "squeue" if kind == "jobs" else "sinfo"
-        if key in found:
-            raise TraceError(f"{path}: a second output of {key}; {found[key][0]} is the first")
-        found[key] = (path, data, recorded_at, kind)
-    if "squeue" not in found:
-        names = ", ".join(str(path) for path, _, _ in texts)
-        raise TraceError(f"{names}: no jobs; expected also what squeue --json prints")
-    return _assembled(found, now, saved=bool(sources))
+        kind, records, document = read_json(path, data, EXPECTED, "jobs", "nodes", "sinfo")
+        refuse_errors(path, document)
+        command = "squeue" if kind == "jobs" else "sinfo"
+        if command in found:
+            raise TraceError(
+                f"{path}: a second output of {command}; {found[command].path} is the first"
+            )
+        found[command] = Printed(path, kind, records, document, recorded_at)
+    for command in COMMANDS:
+        if command not in found:
+            names = ", ".join(str(path) for path, _, _ in texts)
+            raise TraceError(f"{names}: expected also what {command} --json prints")
+    return _assembled(found["squeue"], found["sinfo"], now, saved=bool(sources))
 
 
-def _assembled(
-    found: dict[str, tuple[Path, bytes, float, str]], now: float | None, *, saved: bool
-) -> Cluster:
-    """The cluster of what squeue, and perhaps sinfo, said."""
-    path, data, recorded_at, _ = found["squeue"]
-    jobs, queue, counts, rest, moment = read_queue(path, data, now, recorded_at)
-    refuse_errors(path, rest)
-    notes = list(_doubts(jobs, moment, saved and now is None and "last_update" not in rest))
-    nodes = None
-    if "sinfo" in found:
-        place, data, _, kind = found["sinfo"]
-        nodes, more = read_machine(place, data, kind)
-        refuse_errors(place, more)
-    meta = rest.get("meta")
+def _assembled(squeue: Printed, sinfo: Printed, now: float | None, *, saved: bool) -> Cluster:
+    """The cluster of what squeue and sinfo said."""
+    jobs, queue, counts, moment = read_queue(squeue, now)
+    notes = _doubts(jobs, moment, saved and now is None and "last_update" not in squeue.document)
+    meta = squeue.document.get("meta")
     slurm = (meta.get("slurm") or meta.get("Slurm")) if isinstance(meta, dict) else None
     slurm = slurm if isinstance(slurm, dict) else {}
-    name = label(slurm.get("cluster")) or (path.name if saved else "this cluster")
+    name = label(slurm.get("cluster")) or (squeue.path.name if saved else "this cluster")
     return Cluster(
-        name, moment, jobs, nodes, counts["waiting"] + counts["held"], counts["held"],
-        label(slurm.get("release")) or "", tuple(notes), queue,
+        name, moment, jobs, read_machine(sinfo), counts["waiting"] + counts["held"],
+        counts["held"], label(slurm.get("release")) or "", tuple(notes), queue,
     )  # fmt: skip
 
 
@@ -188,51 +179,26 @@ def _doubts(jobs: pd.DataFrame, now: float, by_file: bool) -> list[str]:
             "most jobs are past their limits by the time of the file, which may be newer than what "
             "it says: give the time with --now"
         )
-    ahead = int((running["start"] > now + STALE).sum())
-    if ahead:
-        notes.append(
-            f"{count(ahead, 'job')} started after the moment of the advice: is it the right one?"
-        )
     unknown = jobs.loc[jobs["state"] == UNKNOWN, "label"].tolist()
     if unknown:
         notes.append(
             f"{count(len(unknown), 'job')} left alone: state, start or nodes are unknown "
-            f"({_listed(unknown)})"
+            f"({', '.join(unknown[:5])}{', …' * (len(unknown) > 5)})"
         )
     return notes
-
-
-def _listed(names: Sequence[str], most: int = 5) -> str:
-    """The first few of some names."""
-    shown = ", ".join(names[:most])
-    return f"{shown}, …" if len(names) > most else shown
 
 
 def _loaded(source: str | Path) -> tuple[Path, bytes, float]:
     """A saved output, and the time of its file."""
     if str(source) == "-":
-        path = Path("standard input")
-        return path, _piped(path, sys.stdin.buffer), time.time()
+        return Path("standard input"), sys.stdin.buffer.read(), time.time()
     path = Path(source)
     try:
         # A pipe, such as the shell's <(squeue --json), is no regular file.
-        if path.is_file():
-            return path, read_bytes(path), path.stat().st_mtime
-        with path.open("rb") as pipe:
-            return path, _piped(path, pipe), path.stat().st_mtime
+        data = read_bytes(path) if path.is_file() else path.read_bytes()
+        return path, data, path.stat().st_mtime
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}") from error
-
-
-def _piped(path: Path, pipe: BinaryIO) -> bytes:
-    """All that a pipe gives, as far as a log may have so much."""
-    chunks, left = [], (most := largest_log())
-    while chunk := pipe.read(1 << 20):
-        left -= len(chunk)
-        if left < 0:
-            raise too_large(path, most)
-        chunks.append(chunk)
-    return b"".join(chunks)
 
 
 def _asked(name: str) -> tuple[Path, bytes, float]:
@@ -256,16 +222,3 @@ def printed_by(command: Sequence[str], advice: str, **variables: str) -> bytes:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise TraceError(f"{shown} failed: {lines[-1] if lines else f'code {done.returncode}'}")
     return done.stdout
-
-
-def _kind(path: Path, data: bytes) -> str:
-    """The first list in a document that is known: jobs, nodes or sinfo."""
-    if not data.strip():
-        raise TraceError(f"{path}: empty; expected what squeue --json or sinfo --json prints")
-    match: Any = LIST.search(data)
-    plain = data.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if match is None or not plain.startswith(b"{"):
-        raise TraceError(
-            f"{path}: neither jobs nor nodes; expected what squeue --json or sinfo --json prints"
-        )
-    return match[1].decode()

@@ -54,8 +54,29 @@ EXAMPLES = """examples:
 
 The exit status is 0 if the nodes can be free by some deadline, 3 if they cannot, 1 for an error."""
 IMPOSSIBLE = 3
-FORMAT = "cosim-advise 1"
+FORMAT = "cosim-advise 2"
 RESERVATION = "cosim-burst"
+
+
+OPTIONS = {
+    "--within": ("15m", "TIME", "last deadline; default: 15m"),
+    "--step": ("1m", "TIME", "time between deadlines; default: 1m"),
+    "--by": (None, "TIME", "list jobs for this deadline; default: the last"),
+    "--partition": (None, "NAME", "only nodes of this partition"),
+    "--constraint": (None, "FEATURES", "only nodes with these features, such as 'a&(b|c)'"),
+    "--model": (None, "FILE", "checkpoint model of applications (TOML)"),
+    "--now": (None, "SECONDS", "time of the saved output, since 1970, if the output lacks it"),
+    "--when": (None, "TIME", "instead: when would a job of this length start?"),
+    "--history": (None, "FILE", "output of sacct, for --when"),
+    "--html": (None, "FILE", "write a figure of the least loss for any number of nodes"),
+    "--watch": (None, "TIME", "repeat at this interval, until Ctrl-C"),
+}
+"""Options with a value: the default, what the value is, and help."""
+FLAGS = {
+    "--json": "print the advice as JSON",
+    "--commands": "print the commands to type; none is run",
+    "--explain": "explain why these jobs and not others",
+}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -65,47 +86,14 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     made.add_argument("nodes", type=int, help="number of whole nodes that the burst needs")
-    made.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="output of squeue --json and of sinfo --json; without files both are run",
-    )
-    made.add_argument("--within", default="15m", metavar="TIME", help="last deadline; default: 15m")
-    made.add_argument(
-        "--step", default="1m", metavar="TIME", help="time between deadlines; default: 1m"
-    )
-    made.add_argument("--by", metavar="TIME", help="list jobs for this deadline; default: the last")
-    made.add_argument("--partition", "-p", metavar="NAME", help="only nodes of this partition")
-    made.add_argument(
-        "--constraint",
-        "-C",
-        metavar="FEATURES",
-        help="only nodes with these features, such as a&(b|c)",
-    )
-    made.add_argument("--model", metavar="FILE", help="checkpoint model of applications (TOML)")
-    made.add_argument(
-        "--now",
-        type=float,
-        metavar="SECONDS",
-        help="time of the saved output, since 1970, if the output lacks it",
-    )
-    made.add_argument(
-        "--when", metavar="TIME", help="instead: when would a job of this length start?"
-    )
-    made.add_argument("--history", metavar="FILE", help="output of sacct, for --when")
+    files = "output of squeue --json and of sinfo --json; without files both are run"
+    made.add_argument("files", nargs="*", metavar="FILE", help=files)
+    for option, (default, metavar, text) in OPTIONS.items():
+        kind = float if option == "--now" else str
+        made.add_argument(option, default=default, type=kind, metavar=metavar, help=text)
     shown = made.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="print the advice as JSON")
-    shown.add_argument(
-        "--commands", action="store_true", help="print the commands to type; none is run"
-    )
-    shown.add_argument(
-        "--explain", action="store_true", help="explain why these jobs and not others"
-    )
-    made.add_argument(
-        "--html", metavar="FILE", help="write a figure of the least loss for any number of nodes"
-    )
-    made.add_argument("--watch", metavar="TIME", help="repeat at this interval, until Ctrl-C")
+    for flag, text in FLAGS.items():
+        shown.add_argument(flag, action="store_true", help=text)
     return made
 
 
@@ -165,8 +153,6 @@ def _again(chosen: argparse.Namespace, pause: float) -> int:
     while True:
         try:
             advice = _advice(chosen)
-            if sys.stdout.isatty():
-                print("\033[H\033[2J", end="")
             _print(chosen, advice)
         except ValueError as error:
             print(f"cosim-advise: {error}", file=sys.stderr)
@@ -217,61 +203,32 @@ def _write(advice: Advice, path: Path) -> None:
 
 
 def document_of(advice: Advice) -> dict[str, Any]:
-    """Advice as a document for `json.dumps`; unknown values are null."""
+    """Advice as a document for `json.dumps`: the rows of `table` and `jobs`; null if unknown."""
     snapshot, cluster = advice.snapshot, advice.cluster
+    table = advice.table().astype(object)
+    rows = table.where(table.notna(), None).to_dict("records")
+    deadlines = [
+        row
+        | {f"nodes {how}": fold_hosts(names) for how, names in nodes_of(advice, choice).items()}
+        | {"jobs": advice.jobs(choice.moment.deadline).to_dict("records")}
+        for row, choice in zip(rows, advice.choices, strict=True)
+    ]
     return {
         "format": FORMAT,
-        "asked": {
-            "nodes": advice.nodes_needed,
-            "within_seconds": advice.horizon,
-            "step_seconds": advice.step,
-            "partition": snapshot.partition,
-            "constraint": snapshot.constraint,
-            "model": snapshot.model.source or None,
-        },
-        "cluster": {
-            "name": cluster.name,
-            "slurm": cluster.release or None,
-            "now": cluster.now,
-            "nodes": int(snapshot.asked.sum()),
-            "free": advice.free,
-            "free_nodes": fold_hosts(nodes_of(advice, advice.choices[0])["free now"]),
-            "planned": snapshot.planned,
-            "unused": unused(snapshot),
-            "jobs": len(cluster.jobs),
-            "waiting": cluster.waiting,
-            "held": cluster.held,
-        },
+        "nodes_needed": advice.nodes_needed,
+        "partition": snapshot.partition,
+        "constraint": snapshot.constraint,
+        "model": snapshot.model.source or None,
+        "cluster": cluster.name,
+        "slurm": cluster.release or None,
+        "now": cluster.now,
+        "unused": unused(snapshot),
+        "waiting": cluster.waiting,
+        "held": cluster.held,
         "possible": advice.possible,
-        "deadlines": [_deadline(advice, choice) for choice in advice.choices],
+        "deadlines": deadlines,
         "notes": notes_on(snapshot),
     }
-
-
-def _deadline(advice: Advice, choice: Choice) -> dict[str, Any]:
-    """One plan, its jobs in the order of doing it."""
-    nodes = nodes_of(advice, choice)
-    return {
-        "seconds": choice.moment.deadline,
-        "possible": choice.possible,
-        "reachable": choice.moment.reachable,
-        "free_by_themselves": choice.moment.ended,
-        "nodes_free_by_themselves": fold_hosts(nodes["free by themselves"]),
-        "freed": choice.freed,
-        "nodes_freed": fold_hosts(nodes["freed"]),
-        "node_hours_lost": choice.loss if choice.possible else None,
-        "written_seconds": choice.ready if choice.possible else None,
-        "proven_least": choice.proven,
-        "jobs": [_job(job) for job in advice.jobs(choice.moment.deadline).to_dict("records")],
-    }
-
-
-def _job(job: dict[Any, Any]) -> dict[str, Any]:
-    seconds = {f"{name}_seconds": float(job[name]) for name in ("stop", "begin", "end")}
-    whole = {name: int(job[name]) for name in ("job_id", "nodes", "group", "freed")}
-    texts = {name: str(job[name]) for name in
-             ("label", "user", "name", "partition", "application", "hosts", "action")}  # fmt: skip
-    return {**whole, **texts, "node_hours_lost": float(job["loss"]), **seconds}
 
 
 def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:

@@ -20,19 +20,20 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.traces.account import TraceError
-from cosimlib.traces.documents import Document, label, number
 from cosimlib.traces.hosts import GIGABYTES, expand_hosts, is_host_list, resources_in
+from cosimlib.traces.slurm import UNSTARTED
+from cosimlib.traces.texts import label, number
 from cosimlib.units import MINUTE
 
 RUNNING, SUSPENDED, COMPLETING, UNKNOWN = "running", "suspended", "completing", "unknown"
-WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
+WAITING = {*UNSTARTED, "REQUEUED"}
 OVER = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL",
         "DEADLINE", "OUT_OF_MEMORY", "REVOKED", "LAUNCH_FAILED", "RECONFIG_FAIL"}  # fmt: skip
 COMPUTING = {"RUNNING", "CONFIGURING", "RESIZING", "SIGNALING", "POWER_UP_NODE", "UPDATE_DB"}
@@ -56,42 +57,42 @@ WAITING_COLUMNS = {
 }  # fmt: skip
 """Types of the columns of waiting jobs: `limit` in seconds, `eligible` since 1970, NaN if not yet,
 `tasks` of an array that stand in one record."""
-WORDS = {
-    "down": "DOWN ERROR FUTURE",
-    "failing": "FAIL FAILING",
-    "not responding": "NOT_RESPONDING NO_RESPOND",
-    "draining or drained": "DRAIN DRAINED DRAINING",
-    "in maintenance": "MAINT MAINTENANCE",
-    "reserved": "RESERVED RES",
-    "about to reboot": "REBOOT REBOOT_REQUESTED REBOOT_ISSUED",
-    "powered down": "POWERED_DOWN POWERING_DOWN POWER_DOWN",
-    "powering up": "POWERING_UP POWER_UP",
-    "blocked by an exclusive topology": "BLOCKED",
-    "in an invalid state": "INVAL INVALID_REG",
-    "in use by network counters": "PERFCTRS",
-    "in an unknown state": "UNKNOWN",
-}
-UNUSABLE = {state: why for why, states in WORDS.items() for state in states.split()}
-"""Why a node in one of these states, or with one of these flags, is of no use to a burst."""
+UNUSABLE = (
+    "DOWN", "ERROR", "FUTURE", "FAIL", "FAILING", "NOT_RESPONDING", "NO_RESPOND", "DRAIN",
+    "DRAINED", "DRAINING", "MAINT", "MAINTENANCE", "RESERVED", "RES", "REBOOT", "REBOOT_REQUESTED",
+    "REBOOT_ISSUED", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "POWERING_UP", "POWER_UP",
+    "BLOCKED", "INVAL", "INVALID_REG", "PERFCTRS", "UNKNOWN",
+)  # fmt: skip
+"""States and flags with one of which a node is of no use to a burst."""
 BUSY = {"ALLOCATED", "ALLOC", "MIXED", "MIX", "COMPLETING", "COMP"}
 IDLE = {"IDLE"}
 GPUS = re.compile(r"(?:^|,)gpu(?::[^:,(]*)?:(\d{1,9})")
 
 
+class Printed(NamedTuple):
+    """Output of ``squeue --json`` or ``sinfo --json``.
+
+    `kind` is the name of the list of its `records` in the document, `recorded_at` the time of its
+    file (seconds since 1970).
+    """
+
+    path: Path
+    kind: str
+    records: list[dict[str, Any]]
+    document: dict[str, Any]
+    recorded_at: float
+
+
 def read_queue(
-    path: Path, data: bytes, now: float | None, recorded_at: float
-) -> tuple[pd.DataFrame, pd.DataFrame, Counter[str], dict[str, Any], float]:
-    """The jobs that hold nodes, counts of the others, the rest of the document, and its moment.
+    squeue: Printed, now: float | None
+) -> tuple[pd.DataFrame, pd.DataFrame, Counter[str], float]:
+    """The jobs that hold nodes, those that wait, numbers of the others, and the moment.
 
     Parameters
     ----------
-    path : Path
-        For errors.
-    data : bytes
+    squeue : Printed
     now : float or None
-        Seconds since 1970; by default the document's `last_update`, or else `recorded_at`.
-    recorded_at : float
-        The file's time, for documents that do not tell their own.
+        Seconds since 1970; by default the document's `last_update`, or else its file's time.
 
     Returns
     -------
@@ -99,39 +100,35 @@ def read_queue(
         Table with `COLUMNS` (`start` and `end` in seconds since 1970, `end` NaN if unlimited or
         unknown, `run` in seconds, `requeue` whether Slurm would requeue it, which it does with jobs
         of `sbatch` alone, as `batch` says, `memory` in GB), table of those that wait and are not
-        held with `WAITING_COLUMNS`, numbers of `waiting`, `held` and `over` jobs, the
-        document's other values, the moment in seconds since 1970.
+        held with `WAITING_COLUMNS`, numbers of `waiting`, `held` and `over` jobs, the moment in
+        seconds since 1970.
 
     Raises
     ------
     TraceError
-        If it is no JSON, a job is no record or has no number, or two have the same.
+        If a job has no number, or two have the same.
     """
-    document = Document(path, data, "what squeue --json prints")
     counts: Counter[str] = Counter()
-    rows: list[tuple] = []
+    rows: dict[int, tuple] = {}
     waiting: list[tuple] = []
-    seen: set[int] = set()
-    for place, job in document.jobs():
-        if not isinstance(job, dict):
-            raise document.refuse(place, f"a job is {type(job).__name__}, not a record")
+    for place, job in enumerate(squeue.records):
         state = _state(job)
         if state in ("waiting", "held", "over"):
             counts[state] += 1
             waiting += [_waiting_row(job)] if state == "waiting" else []
             continue
         job_id = number(job.get("job_id"))
-        if not (job_id >= 1 and job_id % 1 == 0):
-            raise document.refuse(place, f"job_id is {job.get('job_id')!r}")
-        if int(job_id) in seen:
-            raise document.refuse(place, f"job {int(job_id)} stands there twice")
-        seen.add(int(job_id))
-        rows.append(_row(int(job_id), job, state))
-    moment = now if now is not None else _moment(document.rest, recorded_at)
-    table = pd.DataFrame(rows, columns=[*list(COLUMNS), "suspend"])
+        fine = job_id >= 1 and job_id % 1 == 0 and job_id not in rows
+        check.that("job_id", job.get("job_id"), fine, "a number of its own, from 1",
+                   where=f"{squeue.path}: jobs[{place}]", error=TraceError)  # fmt: skip
+        rows[int(job_id)] = _row(int(job_id), job, state)
+    update = number(squeue.document.get("last_update"))
+    printed_at = update if EARLIEST < update < LATEST else squeue.recorded_at
+    moment = printed_at if now is None else now
+    table = pd.DataFrame(list(rows.values()), columns=[*COLUMNS, "suspend"])
     table = table.astype(COLUMNS | {"suspend": "float64"})
     queue = pd.DataFrame(waiting, columns=list(WAITING_COLUMNS)).astype(WAITING_COLUMNS)
-    return _timed(table, moment), queue, counts, document.rest, moment
+    return _timed(table, moment), queue, counts, moment
 
 
 def _state(job: dict[str, Any]) -> str:
@@ -204,12 +201,6 @@ def _hosts(job: dict[str, Any]) -> str:
     return found if isinstance(found, str) and _expanded(found) else ""
 
 
-def _moment(rest: dict[str, Any], recorded_at: float) -> float:
-    """The document's own time, or else that of its file."""
-    update = number(rest.get("last_update"))
-    return update if EARLIEST < update < LATEST else recorded_at
-
-
 def _timed(table: pd.DataFrame, now: float) -> pd.DataFrame:
     """Seconds that jobs have run, without those for which they were suspended."""
     before = table["run"].fillna(0.0)
@@ -244,16 +235,8 @@ def refuse_errors(path: Path, rest: dict[str, Any]) -> None:
                    where=str(path), error=TraceError)  # fmt: skip
 
 
-def read_machine(path: Path, data: bytes, name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The nodes, and the other values of the document.
-
-    Parameters
-    ----------
-    path : Path
-        For errors.
-    data : bytes
-    name : {"sinfo", "nodes"}
-        The list in which they stand.
+def read_machine(sinfo: Printed) -> pd.DataFrame:
+    """The nodes.
 
     Returns
     -------
@@ -265,15 +248,16 @@ def read_machine(path: Path, data: bytes, name: str) -> tuple[pd.DataFrame, dict
     Raises
     ------
     TraceError
+        If an entry names no nodes.
     """
-    document = Document(path, data, "what sinfo --json prints")
     found: dict[str, dict[str, Any]] = {}
-    for place, entry in document.jobs(name):
-        if not isinstance(entry, dict):
-            raise document.refuse(place, f"an entry is {type(entry).__name__}, not a record")
+    for place, entry in enumerate(sinfo.records):
         names, record = _entry(entry)
         if names is None:
-            raise document.refuse(place, "an entry names no nodes")
+            raise TraceError(
+                f"{sinfo.path}: {sinfo.kind}[{place}] names no nodes; expected what sinfo --json "
+                "prints"
+            )
         for node in names:
             known = found.setdefault(node, record)
             if known is not record:
@@ -281,7 +265,7 @@ def read_machine(path: Path, data: bytes, name: str) -> tuple[pd.DataFrame, dict
     columns = list(_entry({})[1])
     table = pd.DataFrame.from_dict(found, orient="index", columns=columns)
     table.index.name = "node"
-    return table.astype({"cpus": "float64", "memory": "float64", "gpus": "float64"}), document.rest
+    return table.astype({"cpus": "float64", "memory": "float64", "gpus": "float64"})
 
 
 def _entry(entry: dict[str, Any]) -> tuple[list[str] | None, dict[str, Any]]:
@@ -298,9 +282,9 @@ def _entry(entry: dict[str, Any]) -> tuple[list[str] | None, dict[str, Any]]:
     partitions = _texts(entry.get("partitions"))
     if isinstance(partition, dict):
         partitions = _texts(partition.get("name"))
-    why = next((UNUSABLE[state] for state in UNUSABLE if state in states), "")
+    why = next((state.lower().replace("_", " ") for state in UNUSABLE if state in states), "")
     if not why and not states & (BUSY | IDLE):
-        why = "in an unknown state"
+        why = "unknown"
     record = {
         "why": why or ("reserved" if reservation else ""),
         "busy": bool(states & BUSY),
@@ -354,8 +338,5 @@ def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return {
         **one,
         "why": one["why"] or other["why"],
-        "busy": one["busy"] or other["busy"],
-        "planned": one["planned"] or other["planned"],
-        "partitions": one["partitions"] | other["partitions"],
-        "features": one["features"] | other["features"],
+        **{key: one[key] | other[key] for key in ("busy", "planned", "partitions", "features")},
     }

@@ -99,48 +99,27 @@ class Snapshot:
     @cached_property
     def asked(self) -> np.ndarray:
         """Whether each node is in the partition and has the features asked for."""
-        index, job, node = self.cluster.places
-        nodes, fine = self.cluster.nodes, np.ones(len(index), dtype=bool)
-        if nodes is None:
-            if self.constraint:
-                raise ValueError(
-                    f"constraint={self.constraint!r}, but the features of nodes are unknown; "
-                    "give the output of sinfo --json, too"
-                )
-            if self.partition:
-                inside = (self.cluster.jobs["partition"] == self.partition).to_numpy()
-                self._check_partition(set(self.cluster.jobs["partition"]))
-                fine = np.bincount(node[inside[job]], minlength=len(index)) > 0
-            return fine
-        fine[len(nodes) :] = False
+        nodes, index = self.cluster.nodes, self.cluster.places[0]
+        fine = np.arange(len(index)) < len(nodes)
         if self.partition:
-            partitions = nodes["partitions"]
-            self._check_partition({name for each in partitions for name in each})
-            fine[: len(nodes)] &= [self.partition in each for each in partitions]
+            known = {name for each in nodes["partitions"] for name in each}
+            if self.partition not in known:
+                listed = ", ".join(sorted(known)[:12]) or "none"
+                raise TraceError(
+                    f"{self.cluster.name}: no partition {self.partition!r}; there are: {listed}"
+                )
+            fine[: len(nodes)] &= [self.partition in each for each in nodes["partitions"]]
         if self.constraint:
             fine[: len(nodes)] &= satisfying(nodes, self.constraint)
         return fine
-
-    def _check_partition(self, known: set[str]) -> None:
-        if self.partition not in known:
-            listed = ", ".join(sorted(known)[:12]) or "none"
-            raise TraceError(
-                f"{self.cluster.name}: no partition {self.partition!r}; there are: {listed}"
-            )
 
     @cached_property
     def why(self) -> np.ndarray:
         """Why each node is of no use; empty if it is usable."""
         index, _, node = self.cluster.places
-        why = np.full(len(index), "", dtype=object)
-        if self.cluster.nodes is None:
-            return why
-        n = len(self.cluster.nodes)
-        why[:n] = self.cluster.nodes["why"].to_numpy()
-        why[n:] = "unknown to sinfo"
-        busy = np.zeros(len(index), dtype=bool)
-        busy[:n] = self.cluster.nodes["busy"].to_numpy()
-        unseen = busy & (np.bincount(node, minlength=len(index)) == 0)
+        known = self.cluster.nodes.reindex(index)
+        why = known["why"].fillna("unknown to sinfo").to_numpy()
+        unseen = (known["busy"] == True) & (np.bincount(node, minlength=len(index)) == 0)  # noqa: E712
         return np.where((why == "") & unseen, "busy with jobs that squeue does not show", why)
 
     @cached_property
@@ -157,8 +136,6 @@ class Snapshot:
     @cached_property
     def planned(self) -> int:
         """Free nodes that Slurm plans for waiting jobs."""
-        if self.cluster.nodes is None:
-            return 0
         planned = self.cluster.nodes["planned"].to_numpy()
         return int((self.free[: len(planned)] & planned).sum())
 

@@ -6,8 +6,8 @@ Remarks on an advice: what was left out of account, what was assumed, what to kn
 
 Reasons of an advice: why these jobs are stopped, and not others. Both questions are answered by
 solving again. *Without* a stopped group, the least loss is larger, or the nodes cannot be freed:
-the difference is the value of its place in the plan. *With* a group that is left running, if it
-must be stopped, the least loss is larger as well.
+the difference is the value of its place in the plan. *With* a group that is left running killed
+instead, the least loss is larger as well.
 """
 
 import math
@@ -35,8 +35,6 @@ MOST_JOBS = 40
 
 MOST_GROUPS = 10
 """Groups of either kind that are explained."""
-LARGEST = 200_000_000
-"""Cells of a table up to which a group is forced into a plan."""
 
 
 def text_of(advice: Advice, deadline: float | None = None) -> str:
@@ -62,12 +60,11 @@ def heading(advice: Advice) -> str:
         f"{count(advice.nodes_needed, 'node')} {within}{', ' + where if where else ''}",
         f"{clean(cluster.name, 60)} at {cluster.moment:%Y-%m-%d %H:%M:%S %Z}{slurm}",
     ]
-    if cluster.nodes is not None:
-        bad = ", ".join(f"{number:,} {why}" for why, number in unused(snapshot).items())
-        lines.append(
-            f"nodes: {int(snapshot.asked.sum()):,}, of which {advice.free:,} free"
-            f"{'; of no use: ' + bad if bad else ''}"
-        )
+    bad = ", ".join(f"{number:,} {why}" for why, number in unused(snapshot).items())
+    lines.append(
+        f"nodes: {int(snapshot.asked.sum()):,}, of which {advice.free:,} free"
+        f"{'; of no use: ' + bad if bad else ''}"
+    )
     state = cluster.jobs["state"]
     kinds = [(SUSPENDED, "suspended"), (COMPLETING, "completing")]
     remarks = [
@@ -212,10 +209,6 @@ def unused(snapshot: Snapshot) -> dict[str, int]:
 
 
 def _on_nodes(snapshot: Snapshot) -> list[str]:
-    cluster = snapshot.cluster
-    if cluster.nodes is None:
-        return ["without the output of sinfo nobody knows which nodes are free, drained or "
-                "reserved: only nodes with jobs count, each job with whole nodes"]  # fmt: skip
     notes = []
     if snapshot.planned:
         notes.append(
@@ -336,11 +329,10 @@ def _left(advice: Advice, choice: Choice, needed: int) -> list[str]:
     lines = []
     for group in left[np.argsort(rate, kind="stable")][:MOST_GROUPS].tolist():
         row = table.iloc[group]
-        extra = _forced(problem, group, needed) - choice.loss
-        reason = "" if np.isnan(extra) else f"; with it {_more(extra)}"
+        more = _more(_with(problem, group, needed) - choice.loss)
         lines.append(
             f"- {_named(advice, choice, group)}: killed, it loses {lost(row['loss'])} "
-            f"node-hours{_ways(row, choice.moment.deadline)}{reason}"
+            f"node-hours{_ways(row, choice.moment.deadline)}; with it killed, {more}"
         )
     if len(left) > MOST_GROUPS:
         lines.append(f"- … and {len(left) - MOST_GROUPS:,} more, each of which loses more per node")
@@ -377,26 +369,11 @@ def _least(jobs: pd.DataFrame, needed: int, problem: EvictionProblem) -> float:
     return float(plan_for(smaller, needed)[0].loss[-1])
 
 
-def _forced(problem: EvictionProblem, group: int, needed: int) -> float:
-    """The least loss of a plan that stops one group at all costs; NaN if that takes too long.
-
-    The group is given so many more nodes, and so many more are needed, that no plan does without.
-    """
+def _with(problem: EvictionProblem, group: int, needed: int) -> float:
+    """The least loss of a plan that kills one group."""
     jobs = problem.jobs
-    rows = len(problem.deadlines)
-    more = int(jobs["nodes"].sum())
-    if len(jobs) * rows * (rows + 1) * more > LARGEST:
-        rest = jobs.drop(index=group)
-        size = int(jobs["nodes"][group])
-        killed = float(jobs["loss"][group])
-        by_checkpoint = min(jobs["app_time"][group], jobs["sys_time"][group]) <= problem.horizon
-        if by_checkpoint or rest["nodes"].sum() < needed - size:
-            return np.nan
-        return killed + _least(rest, needed - size, problem)
-    changed = jobs.copy()
-    changed.loc[group, "nodes"] += more
-    asked = EvictionProblem(changed, more + max(needed, 1), problem.horizon, problem.step)
-    return float(plan_for(asked, more + needed)[0].loss[-1])
+    others = _least(jobs.drop(index=group), needed - int(jobs["nodes"][group]), problem)
+    return float(jobs["loss"][group]) + others
 
 
 def _named(advice: Advice, choice: Choice, group: int) -> str:

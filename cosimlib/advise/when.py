@@ -82,8 +82,6 @@ def forecast_of(
     past = _accounting(history, live, cluster.now, partition)
     users = pd.concat([running["user"], waiting.get("user", pd.Series(dtype=object))])
     notes += _notes_on(past, history is not None or live, users, cluster.now)
-    if cluster.nodes is None:
-        notes.append("the machine is taken to be the nodes that jobs hold: sinfo --json lists all")
     total = int((seen.counting | (np.bincount(node, minlength=len(index)) > 0) & seen.asked).sum())
     table = pd.concat([each for each in (past, running, waiting) if len(each)] or [running])
     table = table[table["nodes"] <= total]

@@ -193,11 +193,11 @@ def is_log(name: str) -> bool:
 def _read(path: Path, options: dict[str, Any]) -> Workload:
     """The workload of a file by its reader, which must know the options."""
     read = READERS[recognize(path)].read
-    if "cores_per_node" in options and "cores_per_node" not in inspect.signature(read).parameters:
-        raise ValueError(
-            f"{path}: cores_per_node={options['cores_per_node']!r}; expected None, as "
-            f"{read.__name__} does not count processors"
-        )
+    for name, value in options.items():
+        if name not in inspect.signature(read).parameters:
+            raise ValueError(
+                f"{path}: {name}={value!r}, which {read.__name__} does not take; leave it out"
+            )
     return read(path, **options)
 
 

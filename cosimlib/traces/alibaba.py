@@ -27,18 +27,17 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.system import NodeType, System
 from cosimlib.traces.account import Account, assemble, parses
+from cosimlib.traces.hosts import GIGABYTES
 from cosimlib.traces.texts import read_kinds
 from cosimlib.workload import Workload
 
-REQUESTS = {"gpus": "gpu_request", "cores": "cpu_request"}
-CAPACITIES = {"gpus": "gpu_capacity_num", "cores": "cpu_num"}
 TYPES = {"hp": "HP", "spot": "Spot"}
 JOBS = {
-    **dict.fromkeys(("submit_time", "duration", "worker_num"), "numbers"),
+    **dict.fromkeys(("submit_time", "duration", "worker_num", "gpu_request"), "numbers"),
     **dict.fromkeys(("job_name", "organization", "gpu_model", "job_type"), "labels"),
 }
 """Columns that are read, and their kinds (see `texts`)."""
-JOBS_NEEDED = ("submit_time", "duration", "worker_num", "job_type")
+JOBS_NEEDED = ("submit_time", "duration", "worker_num", "job_type", "gpu_request")
 NODES = "node_info_df.csv"
 PODS = {
     **dict.fromkeys(("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time",
@@ -53,8 +52,6 @@ OPENB = {
 }  # fmt: skip
 MOST = 2.0**31
 """Above it, a number is damaged: cores, MiB, GPUs, seconds."""
-MEBIBYTE = 2**20 / 1e9
-"""GB of a MiB."""
 PHASES = {"Succeeded": 1, "Failed": 0}
 
 
@@ -62,7 +59,6 @@ PHASES = {"Succeeded": 1, "Failed": 0}
 def read_alibaba(
     path: str | Path,
     *,
-    unit: str = "gpus",
     gpu_model: str | None = None,
     nodes: str | Path | None = None,
     name: str | None = None,
@@ -73,8 +69,6 @@ def read_alibaba(
     Parameters
     ----------
     path : str or Path
-    unit : {"gpus", "cores"}
-        What a node of the workload is: what an instance asks for times the instances, rounded up.
     gpu_model : str, optional
         Only jobs that ask for these GPUs, and only nodes that have them; by default all, as if all
         GPUs were alike.
@@ -89,9 +83,10 @@ def read_alibaba(
     Returns
     -------
     Workload
+        A node is a GPU: those that an instance asks for times the instances, rounded up.
         `submit_time` counts from the first job's; `queue` is ``"HP"`` or ``"Spot"``, `group` the
-        organization; `gpu_model` and `workers` are kept beside them. `machine` has all GPUs (or
-        cores) of the table of nodes, and is unknown without one.
+        organization; `gpu_model` and `workers` are kept beside them. `machine` has all GPUs of
+        the table of nodes, and is unknown without one.
 
     Raises
     ------
@@ -110,20 +105,19 @@ def read_alibaba(
     1          0.0      1    HP
     2        120.0      2    HP
     """
-    check.choice("unit", unit, tuple(REQUESTS))
     path, account = Path(path), Account()
     table = read_kinds(
-        path, JOBS | {REQUESTS[unit]: "numbers"}, needed=(*JOBS_NEEDED, REQUESTS[unit]),
+        path, JOBS, needed=JOBS_NEEDED,
         format_name="a table of jobs such as Alibaba's job_info_df.csv", below=2.0**52,
     )  # fmt: skip
-    table = table.assign(amount=np.ceil(table[REQUESTS[unit]] * table["worker_num"]))
-    table = account.drop(table, _drop_rules(table, unit))
+    table = table.assign(gpus=np.ceil(table["gpu_request"] * table["worker_num"]))
+    table = account.drop(table, _drop_rules(table))
     if gpu_model is not None:
         check.choice("gpu_model", gpu_model, sorted(table["gpu_model"].dropna().unique()))
         other = (table["gpu_model"] != gpu_model).fillna(True)
         table = account.drop(table, [(f"asks for other GPUs than {gpu_model}", other)])
     place = _beside(path, nodes, NODES)
-    machine = None if place is None else _machine(place, unit, gpu_model)
+    machine = None if place is None else _machine(place, gpu_model)
     return assemble(_jobs(table, account), name, machine, account, path=path, verbose=verbose)
 
 
@@ -133,14 +127,14 @@ def _beside(path: Path, nodes: str | Path | None, file_name: str) -> Path | None
     return Path(nodes) if nodes is not None else place if place.is_file() else None
 
 
-def _drop_rules(table: pd.DataFrame, unit: str) -> list[tuple[str, pd.Series]]:
+def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
     """Reasons why a row is not a job."""
-    amount = table["amount"]
+    gpus = table["gpus"]
     return [
         ("time of submission unknown", table["submit_time"].isna()),
         ("run time unknown", ~(table["duration"] >= 0)),
         ("number of instances unknown, or none", ~(table["worker_num"] >= 1)),
-        (f"number of {unit} unknown, or none", ~((amount >= 1) & (amount < 2.0**52))),
+        ("number of gpus unknown, or none", ~((gpus >= 1) & (gpus < 2.0**52))),
     ]
 
 
@@ -154,7 +148,7 @@ def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
         {
             "submit_time": table["submit_time"] - table["submit_time"].min(),
             "run_time": table["duration"],
-            "nodes": table["amount"].astype("int64"),
+            "nodes": table["gpus"].astype("int64"),
             "job_id": number.astype("Int64"),
             "group": table["organization"],
             "queue": kind.fillna(table["job_type"]),
@@ -164,17 +158,16 @@ def _jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
     )
 
 
-def _machine(place: Path, unit: str, gpu_model: str | None) -> System | None:
-    """One partition of all GPUs, or cores, of the table of nodes."""
-    kinds = {"gpu_model": "labels", CAPACITIES[unit]: "numbers"}
+def _machine(place: Path, gpu_model: str | None) -> System | None:
+    """One partition of all GPUs of the table of nodes."""
+    kinds = {"gpu_model": "labels", "gpu_capacity_num": "numbers"}
     format_name = f"a table of nodes such as Alibaba's {NODES}"
     table = read_kinds(place, kinds, needed=kinds, format_name=format_name, below=MOST)
     if gpu_model is not None:
         table = table[(table["gpu_model"] == gpu_model).fillna(False)]
-    capacity = table[CAPACITIES[unit]]
-    total = int(capacity[capacity > 0].sum())
+    total = int(table["gpu_capacity_num"].clip(lower=0).sum())
     label = "Alibaba" if gpu_model is None else f"Alibaba, {gpu_model}"
-    return System(f"{label} ({unit})", {"main": total}) if total else None
+    return System(f"{label} (gpus)", {"main": total}) if total else None
 
 
 @parses("a list of pods of Alibaba's cluster-trace-gpu-v2023")
@@ -261,7 +254,7 @@ def _pods(table: pd.DataFrame, account: Account) -> pd.DataFrame:
             "queue": table["qos"],
             "status": table["pod_phase"].map(PHASES).astype("Int64"),
             "cores": table["cpu_milli"] / 1000,
-            "memory": table["memory_mib"] * MEBIBYTE,
+            "memory": table["memory_mib"] * GIGABYTES["M"],
             "gpus": gpus,
             "gpu_share": (table["gpu_milli"].clip(upper=1000) / 1000).where(gpus > 0, 1.0),
             "gpu_models": table["gpu_spec"].where(gpus > 0),
@@ -273,9 +266,12 @@ def _openb_machine(place: Path) -> System:
     """The nodes of a list, in the order of their names."""
     format_name = f"a list of nodes such as Alibaba's {OPENB_NODES}"
     table = read_kinds(place, OPENB, needed=OPENB, format_name=format_name, below=MOST)
-    table = table.assign(gpu=table["gpu"].astype("int64"), model=table["model"].fillna(""))
+    table = table.assign(
+        gpu=table["gpu"].astype("int64"), model=table["model"].fillna(""),
+        memory=table["memory_mib"] * GIGABYTES["M"],
+    )  # fmt: skip
     nodes = [
-        NodeType(1, row.cpu_milli / 1000, row.memory_mib * MEBIBYTE, row.gpu, row.model, row.sn)
+        NodeType(1, row.cpu_milli / 1000, row.memory, row.gpu, row.model, row.sn)
         for row in table.sort_values("sn").itertuples()
     ]
     return System.of_types(nodes, "Alibaba 2023")

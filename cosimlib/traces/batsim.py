@@ -1,13 +1,13 @@
 """Batsim: the jobs.csv that it prints, and the workload that it reads, a JSON document.
 
-jobs.csv has a row per job of a simulation; the names of its columns changed between versions, and
-those that evalys knows are read. It is a schedule: its starts become `recorded_start`. Rows are
+jobs.csv has a row per job of a simulation, with the names of columns of Batsim 3 and later. It is a
+schedule: its starts become `recorded_start`. Rows are
 dropped where the submission, the run time or the number of resources is unknown, or where the job
 was rejected.
 
 In a workload document, ``{"nb_res": 32, "jobs": [{"id", "subtime", "walltime", "res", "profile"}],
 "profiles": {}}``, how long a job runs is what its profile makes of the platform. Known without one
-are profiles of type `delay`, and sequences of them; other jobs are dropped with an account.
+are profiles of type `delay`; other jobs are dropped with an account.
 A job that would run for longer than its walltime is stopped by it.
 
 Batsim's resources are what its platform says, often nodes; a workload's `nodes` count them.
@@ -32,8 +32,7 @@ from cosimlib.traces.account import (
     parses,
     read_bytes,
 )
-from cosimlib.traces.documents import Document, number
-from cosimlib.traces.texts import Texts, read_csv
+from cosimlib.traces.texts import Texts, number, read_csv, read_json
 from cosimlib.workload import Workload, check_workload
 
 COLUMNS = (
@@ -41,14 +40,8 @@ COLUMNS = (
     "final_state", "starting_time", "execution_time", "finish_time", "allocated_resources",
     "workload_name", "profile",
 )  # fmt: skip
-ALIASES = {
-    "jobID": "job_id",
-    "requested_number_of_processors": "requested_number_of_resources",
-    "allocated_processors": "allocated_resources",
-}
 NEEDED = ("submission_time", "requested_number_of_resources", "execution_time")
-DEEPEST = 8
-"""Sequences of profiles within one another; deeper ones are taken for a circle."""
+WORKLOAD = "a workload of Batsim's"
 MOST_RESOURCES = 10**8
 
 
@@ -87,7 +80,7 @@ def read_batsim(
        submit_time  run_time  nodes
     0         33.0      42.5      1
     1         81.0     100.0      4
-    2        115.0     170.0      4
+    2        133.0    1800.0      1
     """
     path, account = Path(path), Account()
     name = name or base_name(path)
@@ -156,9 +149,7 @@ def is_batsim(beginning: bytes) -> bool:
 
 def _from_csv(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
     """The rows of jobs.csv, and the number of resources up to the highest allocated."""
-    texts = read_csv(
-        path, data, COLUMNS, needed=NEEDED, format_name="Batsim's jobs.csv", aliases=ALIASES
-    )
+    texts = read_csv(path, data, COLUMNS, needed=NEEDED, format_name="Batsim's jobs.csv")
     starts, success = texts.numbers("starting_time"), texts.numbers("success")
     state = texts.labels("final_state")
     status = success.where(success.isna() | (success == 1), 0)
@@ -188,11 +179,11 @@ def _resources(texts: Texts) -> int:
 
 def _from_json(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
     """The jobs of a workload document, and its number of resources."""
-    document = Document(path, data, "a workload of Batsim's")
+    _, jobs, document = read_json(path, data, WORKLOAD, "jobs")
     rows: list[tuple] = []
-    for place, job in document.jobs():
-        if not isinstance(job, dict) or "subtime" not in job or "res" not in job:
-            raise document.refuse(place, f"jobs[{len(rows)}] has no subtime or res")
+    for place, job in enumerate(jobs):
+        if "subtime" not in job or "res" not in job:
+            raise TraceError(f"{path}: jobs[{place}] has no subtime or res; expected {WORKLOAD}")
         name = job.get("profile")
         identity = str(job.get("id", ""))[-40:].rpartition("!")[2]
         rows.append((
@@ -200,42 +191,26 @@ def _from_json(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
             float(identity) if identity.isdecimal() and len(identity) < 16 else np.nan,
             name if isinstance(name, str) else None,
         ))  # fmt: skip
-    profiles = document.rest.get("profiles")
+    profiles = document.get("profiles")
     profiles = profiles if isinstance(profiles, dict) else {}
     table = pd.DataFrame(rows, columns=["submit", "limit", "resources", "job", "profile"])
     table = table.astype(dict.fromkeys(("submit", "limit", "resources", "job"), "float64"))
     table["profile"] = table["profile"].astype("string")
-    delays = {name: _delay(name, profiles) for name in table["profile"].dropna().unique()}
+    delays = {name: _delay(profile) for name, profile in profiles.items()}
     delay = table["profile"].map(delays).astype("float64")
     stopped = delay > table["limit"].where(table["limit"] > 0)
     table = table.assign(
         run=delay.where(~stopped, table["limit"]), start=np.nan, rejected=False,
         status=np.where(stopped, 0.0, np.nan),
     )  # fmt: skip
-    resources = number(document.rest.get("nb_res"))
+    resources = number(document.get("nb_res"))
     return table, int(resources) if 1 <= resources <= MOST_RESOURCES else 0
 
 
-def _delay(name: str, profiles: dict[str, Any], depth: int = 0) -> float:
-    """Seconds of a delay, or of a sequence of such; NaN if the platform decides."""
-    profile = profiles.get(name)
-    if not isinstance(profile, dict) or depth > DEEPEST:
-        return np.nan
-    if profile.get("type") == "delay":
-        return number(profile.get("delay"))
-    sequence = profile.get("seq")
-    if profile.get("type") not in ("composed", "sequential_composition") or not isinstance(
-        sequence, list
-    ):
-        return np.nan
-    repeat = number(profile.get("repeat", 1))
-    known: dict[str, float] = {}
-    for part in sequence:
-        if not isinstance(part, str):
-            return np.nan
-        if part not in known:
-            known[part] = _delay(part, profiles, depth + 1)
-    return repeat * float(sum(known[part] for part in sequence))
+def _delay(profile: Any) -> float:
+    """Seconds of a profile that is a delay; NaN if the platform decides."""
+    is_delay = isinstance(profile, dict) and profile.get("type") == "delay"
+    return number(profile.get("delay")) if is_delay else np.nan
 
 
 def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:

@@ -7,7 +7,7 @@ back by `read_columns`.
 
 import io
 import json
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,13 @@ from cosimlib.files import write_whole
 from cosimlib.system import NodeType, System
 from cosimlib.traces.account import (
     Account,
-    TraceError,
-    base_name,
+    assemble,
     compressed,
-    in_order,
-    note,
+    known_start,
     parses,
     read_bytes,
 )
-from cosimlib.traces.texts import Texts, check_size, is_parquet, read_csv
+from cosimlib.traces.texts import WHOLE, Texts, is_parquet, read_csv, read_parquet
 from cosimlib.workload import (
     OPTIONAL_COLUMNS,
     Workload,
@@ -68,26 +66,24 @@ def read_columns(
     TraceError
         If it is damaged; names the line of a CSV, or the job, its value and what was expected.
     """
-    path = Path(path)
-    jobs, known = _from_parquet(path) if is_parquet(path) else (_from_csv(path), {})
-    if not len(jobs):
-        raise TraceError(f"{path}: no job in it; expected {FORMAT}")
-    account = Account()
-    submit_time = pd.to_numeric(jobs["submit_time"], errors="coerce").astype("float64")
-    if submit_time.notna().all():
-        jobs = in_order(jobs.assign(submit_time=submit_time), account)
-    name = name or known.get("name") or base_name(path)
-    workload = Workload(
-        jobs,
-        name,
-        system or _system(known.get("machine")),
-        _account(known.get("account")),
-        _began(known.get("began")),
-    )
-    workload = _noted(workload, account, stored=bool(known))
-    if verbose:
-        print(account.text(name, len(workload)))
-    return workload
+    path, account = Path(path), Account()
+    texts, known = _from_parquet(path) if is_parquet(path) else (_from_csv(path), {})
+    if known:
+        workload = Workload(
+            texts.table,
+            name or known["name"],
+            system or _system(known["machine"]),
+            account_table(tuple(entry) for entry in known["account"]),
+            _began(known["began"]),
+        )
+        if verbose:
+            print(account.text(workload.name, len(workload)))
+        return workload
+    jobs = _jobs(texts)
+    if "recorded_start" in jobs:
+        start = known_start(jobs["recorded_start"], jobs["submit_time"], account)
+        jobs = jobs.assign(recorded_start=start)
+    return assemble(jobs, name, system, account, path=path, verbose=verbose)
 
 
 def write_csv(workload: Workload, path: str | Path) -> Path:
@@ -134,10 +130,14 @@ def _number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
-def _from_csv(path: Path) -> pd.DataFrame:
-    """The columns of a CSV with their types."""
+def _from_csv(path: Path) -> Texts:
+    """The columns of a CSV."""
     expected = f"{FORMAT}, or the heading of {OTHERS}"
-    texts = read_csv(path, read_bytes(path), None, needed=NEEDED, format_name=expected)
+    return read_csv(path, read_bytes(path), None, needed=NEEDED, format_name=expected)
+
+
+def _jobs(texts: Texts) -> pd.DataFrame:
+    """The columns of a table with their types."""
     columns = {column: _typed(texts, column) for column in texts.table}
     for column in NEEDED:
         texts.fine(column, columns[column].notna(), "a number")
@@ -145,20 +145,6 @@ def _from_csv(path: Path) -> pd.DataFrame:
     for column, fine, expected in rules(jobs.reindex(columns=[*NEEDED, "requested_time"])):
         texts.fine(column, fine, expected.replace("NaN", "nothing"))
     return jobs
-
-
-def _noted(workload: Workload, account: Account, *, stored: bool) -> Workload:
-    """The workload with what was mended and noted; what its own metadata tell is not told again."""
-    jobs = workload.jobs
-    if "recorded_start" in jobs:
-        early = jobs["recorded_start"] < jobs["submit_time"]
-        account.add("noted", "started before it arrived, start taken as unknown", int(early.sum()))
-        jobs = jobs.assign(recorded_start=jobs["recorded_start"].where(~early))
-    if not stored:
-        noted = {column: workload.column(column) for column in ("recorded_start", "job_id")}
-        note(jobs.assign(**(noted | dict(jobs.items()))), workload.machine, account)
-    entries = account_table([*workload.account.itertuples(index=False, name=None), *account.rows])
-    return replace(workload, jobs=jobs, account=entries)
 
 
 def _typed(texts: Texts, column: str) -> pd.Series:
@@ -170,7 +156,7 @@ def _typed(texts: Texts, column: str) -> pd.Series:
         if kind == "string":
             return texts.labels(column)
         if kind == "Int64":
-            return texts.numbers(column, below=2.0**53).round().astype("Int64")
+            return texts.numbers(column, below=WHOLE).round().astype("Int64")
         return texts.numbers(column)
     labels = texts.labels(column)
     numbers = pd.to_numeric(labels, errors="coerce").astype("float64")
@@ -178,23 +164,16 @@ def _typed(texts: Texts, column: str) -> pd.Series:
     return numbers if fine.all() else labels
 
 
-def _from_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+def _from_parquet(path: Path) -> tuple[Texts, dict[str, Any]]:
     """The columns of a parquet file, and what its metadata tell of the workload."""
-    with needed_by(f"reading {path.name}"):
-        import pyarrow.parquet as parquet
-    footer = parquet.read_metadata(path)
-    check_size(path, footer, footer.schema.to_arrow_schema().names)
-    table = parquet.read_table(path)
-    metadata = (table.schema.metadata or {}).get(KEY, b"{}")
-    jobs, known = table.to_pandas(), json.loads(metadata)
-    if missing := [column for column in NEEDED if column not in jobs]:
-        raise TraceError(f"{path}: no column {', '.join(missing)}; expected {FORMAT}")
-    return jobs, known if isinstance(known, dict) else {}
+    table = read_parquet(path, None, needed=NEEDED, format_name=FORMAT)
+    known = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
+    return Texts(path, table.to_pandas(), "row {}".format), known
 
 
 def _system(machine: dict[str, Any] | None) -> System | None:
     """The machine in the metadata of a parquet file."""
-    if not isinstance(machine, dict):
+    if machine is None:
         return None
     names = [field.name for field in fields(System) if field.init and field.name in machine]
     types = [NodeType(**each) for each in machine.get("node_types", ())]
@@ -204,7 +183,3 @@ def _system(machine: dict[str, Any] | None) -> System | None:
 def _began(known: Any) -> pd.Timestamp | None:
     """The calendar time of second 0: a local time and its zone."""
     return pd.Timestamp(known[0]).tz_localize(known[1]) if known else None
-
-
-def _account(entries: Any) -> pd.DataFrame:
-    return account_table(tuple(entry) for entry in entries or ())

@@ -37,7 +37,7 @@ KEYS = {
     "resources_used.walltime": "used", "Resource_List.walltime": "limit",
     "Resource_List.nodect": "nodect", "Resource_List.select": "select",
     "Resource_List.nodes": "asked", "Resource_List.ncpus": "ncpus", "Resource_List.ngpus": "ngpus",
-    "total_execution_slots": "slots", "unique_node_count": "unique", "exec_host": "hosts",
+    "total_execution_slots": "slots", "unique_node_count": "unique",
     "user": "user", "group": "group", "account": "account", "queue": "queue",
     "Exit_status": "exit",
 }  # fmt: skip
@@ -121,7 +121,7 @@ def is_pbs(beginning: bytes) -> bool:
 
 
 def _records(path: Path, data: bytes, kinds: Counter[str]) -> Iterator[list]:
-    """Line, job and values of every E record; all records are counted by their kind."""
+    """Place, job and values of every E record; all records are counted by their kind."""
     for number, raw in enumerate(io.BytesIO(data), start=1):
         if not (text := raw.decode("utf-8", "replace").strip()):
             continue
@@ -135,14 +135,14 @@ def _records(path: Path, data: bytes, kinds: Counter[str]) -> Iterator[list]:
         if found[1] == "E":
             pairs = dict(PAIR.findall(found[3]))
             values = (pairs.get(key) for key in KEYS)
-            yield [number, found[2], *(value and value.strip('"') for value in values)]
+            yield [f"line {number}", found[2], *(value and value.strip('"') for value in values)]
 
 
 def _columns(path: Path, rows: list[list]) -> pd.DataFrame:
-    """The columns of records from lines, jobs and values."""
-    text = pd.DataFrame(rows, columns=["line", "id", *KEYS.values()], dtype="str")
-    lines = text.pop("line").astype("int64").tolist()
-    texts = Texts(path, text, lines.__getitem__, ("", "None", "unknown", "UNKNOWN"))
+    """The columns of records from places, jobs and values."""
+    text = pd.DataFrame(rows, columns=["place", "id", *KEYS.values()], dtype="str")
+    places = text.pop("place").tolist()
+    texts = Texts(path, text, places.__getitem__, ("", "None", "unknown", "UNKNOWN"))
     times = {
         column: texts.instants(column) for column in ("ctime", "qtime", "etime", "start", "end")
     }

@@ -35,18 +35,20 @@ from cosimlib import checks as check
 from cosimlib.system import MOST_CORES, MOST_GPUS, MOST_MEMORY, NodeType, System
 from cosimlib.traces import records
 from cosimlib.traces.account import Account, TraceError, base_name, parses, read_bytes, shortened
-from cosimlib.traces.documents import Document, label, number
 from cosimlib.traces.hosts import Resources, count_hosts, resources_in
-from cosimlib.traces.records import ARRIVALS, AUTO, COLUMNS, UNITS, Arrival, Unit
-from cosimlib.traces.texts import Texts, as_numbers, in_batches, leading_number
+from cosimlib.traces.records import ARRIVALS, AUTO, UNITS, Arrival, Unit
+from cosimlib.traces.texts import (
+    Texts,
+    as_numbers,
+    in_batches,
+    label,
+    leading_number,
+    number,
+    read_json,
+)
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
-FIELDS = ("submit", "eligible", "start", "end", "elapsed", "limit", "nodes", "cores", "gpus",
-          "job", "user", "group", "queue", "qos", "hosts", "state", "memory")  # fmt: skip
-"""Columns of a record of JSON, in the order of `_row`."""
-MEBIBYTE = 2**20 / 1e9
-"""GB of a MiB, in which JSON tells memory."""
 UNSTARTED = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 """States of jobs that wait, whatever their record says of an earlier try."""
 
@@ -68,12 +70,16 @@ FORMS = {
     "ExitCode": re.compile(r"[0-9]+:[0-9]+|"),
 }  # fmt: skip
 """What fields look like that a record is checked by where its division is in doubt."""
+AS_TEXT = ("Submit", "Eligible", "Start", "End", "ElapsedRaw", "TimelimitRaw", "JobIDRaw",
+           "NNodes", "NCPUS", "AllocTRES", "User", "Account", "Partition", "QOS", "NodeList",
+           "State")  # fmt: skip
+"""Columns into which a job of JSON is written."""
 LABELS = {"User": "user", "Account": "group", "Partition": "queue", "QOS": "qos",
           "NodeList": "hosts", "State": "state"}  # fmt: skip
 READ = {*FORMS, *LABELS, "Elapsed", "Timelimit", "AllocTRES"}
 
 MOST_DIVISIONS = 2_000
-THOUSANDS = {"K": 1024.0, "M": 1024.0**2}
+COUNT = "a whole number, as sacct --noconvert prints it"
 
 
 @parses("what sacct prints")
@@ -185,8 +191,6 @@ def _note(table: pd.DataFrame, unit: str, account: Account) -> None:
         density = table["cores"] / table["nodes"]
         shared = int((density < density.max()).sum())
         account.add("noted", "fewer cores than its nodes have: it may share them", shared)
-        rounded = int(table["rounded"].sum())
-        account.add("noted", "nodes rounded to thousands: ask sacct for --noconvert", rounded)
     account.add("noted", "times of an unnamed local clock", int(table["local"].sum()))
 
 
@@ -218,48 +222,36 @@ def _cores(table: pd.DataFrame) -> int:
 
 def _read_json(path: Path, data: bytes) -> pd.DataFrame:
     """The records as a table with the columns of `records.COLUMNS`, `hosts`, `step`, `local`."""
-    document = Document(path, data, "what sacct --json prints")
-    rows: list[tuple] = []
-    for place, job in document.jobs():
-        if not isinstance(job, dict) or not isinstance(job.get("time"), dict):
-            raise document.refuse(place, f"jobs[{len(rows)}] has no times")
-        rows.append(_row(job))
-    table = pd.DataFrame(rows, columns=list(FIELDS)).astype(COLUMNS | {"hosts": "string"})
-    table["hosts"] = table["hosts"].mask(table["hosts"].isin(["", "None assigned"]))
-    for column in ("submit", "eligible", "start", "end"):
-        table[column] = table[column].where(table[column] > 0)
-    memory = table["memory"] / table["nodes"]
-    return table.assign(memory=memory, step=False, local=False, rounded=False)
+    _, jobs, _ = read_json(path, data, "what sacct --json prints", "jobs")
+    rows = []
+    for place, job in enumerate(jobs):
+        if not isinstance(job.get("time"), dict):
+            raise TraceError(f"{path}: jobs[{place}] has no times; expected what sacct prints")
+        rows.append([f"jobs[{place}]", *_as_text(job)])
+    return in_batches(iter(rows), lambda batch: _columns(path, ["place", *AS_TEXT], batch))
 
 
-def _row(job: dict[str, Any]) -> tuple:
-    """One job's values in the order of `FIELDS`."""
-    times, tres = job["time"], job.get("tres")
+def _as_text(job: dict[str, Any]) -> list[str]:
+    """One job of JSON as ``sacct`` writes it as text, in the order of `AS_TEXT`."""
+    times, tres, state = job["time"], job.get("tres"), job.get("state")
     granted = tres.get("allocated") if isinstance(tres, dict) else None
-    state = job.get("state")
+    amounts: dict[str, str] = {}
+    for each in granted if isinstance(granted, list) else ():
+        if isinstance(each, dict) and number(each.get("count")) >= 0:
+            kind = "/".join(filter(None, map(label, (each.get("type"), each.get("name")))))
+            amounts.setdefault(kind, f"{number(each['count']):.0f}{'M' * (kind == 'mem')}")
     state = state.get("current") if isinstance(state, dict) else state
     state = state[0] if isinstance(state, list) and state else state
-    clock = ("submission", "eligible", "start", "end", "elapsed")
-    return (
-        *(number(times.get(key)) for key in clock),
-        number(times.get("limit")) * MINUTE,
-        _granted(granted, "node"),
-        _granted(granted, "cpu"),
-        _granted(granted, "gres", "gpu"),
-        number(job.get("job_id")),
-        *(label(job.get(key)) for key in ("user", "account", "partition", "qos", "nodes")),
-        state if isinstance(state, str) else None,
-        _granted(granted, "mem") * MEBIBYTE,
-    )
-
-
-def _granted(tres: Any, kind: str, name: str | None = None) -> float:
-    """How much of a trackable resource a job was given; NaN if unknown."""
-    for each in tres if isinstance(tres, list) else ():
-        if isinstance(each, dict) and each.get("type") == kind and name in (None, each.get("name")):
-            count = number(each.get("count"))
-            return count if count >= 0 else np.nan
-    return np.nan
+    clock = ("submission", "eligible", "start", "end", "elapsed", "limit")
+    numbers = [*(number(times.get(key)) for key in clock), number(job.get("job_id"))]
+    texts = (job.get(key) for key in ("user", "account", "partition", "qos", "nodes"))
+    return [
+        *("" if np.isnan(value) else f"{value:.15g}" for value in numbers),
+        *(amounts.get(kind, "") for kind in ("node", "cpu")),
+        ",".join(f"{kind}={amount}" for kind, amount in amounts.items()),
+        *(label(text) or "" for text in texts),
+        state if isinstance(state, str) else "",
+    ]
 
 
 def _read_text(path: Path, data: bytes) -> pd.DataFrame:
@@ -269,7 +261,7 @@ def _read_text(path: Path, data: bytes) -> pd.DataFrame:
     columns, delimiter = _heading(path, heading.rstrip("\r\n"))
     places = [place for place, name in enumerate(columns) if name in READ]
     kept = [0, *(place + 1 for place in places)]
-    names = ["line", *(columns[place] for place in places)]
+    names = ["place", *(columns[place] for place in places)]
     found = _records(path, lines, columns, delimiter)
     rows = ([fields[place] for place in kept] for fields in found)
     return in_batches(rows, lambda batch: _columns(path, names, batch))
@@ -295,7 +287,7 @@ def _heading(path: Path, line: str) -> tuple[list[str], str]:
 def _records(
     path: Path, lines: Iterator[tuple[int, str]], columns: list[str], delimiter: str
 ) -> Iterator[list]:
-    """The number of its line and the fields of every record."""
+    """The place and the fields of every record."""
     wanted, free = len(columns) - 1, columns[-1] in FREE
     form = FORMS.get(columns[0])
     following = next(lines, None)
@@ -316,7 +308,7 @@ def _records(
         fields = ("\n".join(parts) if len(parts) > 1 else line).split(delimiter)
         if found != wanted:
             fields = _divided(path, number, fields, columns, delimiter)
-        yield [number, *fields]
+        yield [f"line {number}", *fields]
 
 
 def _begins(line: str, form: re.Pattern[str] | None, delimiter: str, wanted: int) -> bool:
@@ -373,17 +365,16 @@ def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
     """The columns of records from those that ``sacct`` printed."""
     text = pd.DataFrame(rows, columns=names, dtype="str")
     text = text.loc[:, ~text.columns.duplicated()]
-    line = text.pop("line").astype("int64").tolist()
-    submitted = text["Submit"]
-    texts = Texts(path, text, line.__getitem__, NO_VALUE)
+    places = text.pop("place").tolist()
+    texts = Texts(path, text, places.__getitem__, NO_VALUE)
     table = {column: _seconds(texts, column.capitalize())
              for column in ("submit", "eligible", "start", "end")}  # fmt: skip
     elapsed = texts.numbers("ElapsedRaw", "a whole number")
     table["elapsed"] = elapsed.fillna(_lengths(texts, "Elapsed"))
     minutes = as_numbers(texts.labels("TimelimitRaw"))
     table["limit"] = (minutes * MINUTE).fillna(_lengths(texts, "Timelimit"))
-    table["nodes"] = _counts(texts, "NNodes").fillna(_counts(texts, "AllocNodes"))
-    table["cores"] = _counts(texts, "NCPUS").fillna(_counts(texts, "AllocCPUS"))
+    table["nodes"] = texts.numbers("NNodes", COUNT).fillna(texts.numbers("AllocNodes", COUNT))
+    table["cores"] = texts.numbers("NCPUS", COUNT).fillna(texts.numbers("AllocCPUS", COUNT))
     granted = texts.labels("AllocTRES")
     tres = pd.DataFrame(
         list(map(resources_in, granted.fillna(""))), granted.index, Resources._fields, "float64"
@@ -394,8 +385,7 @@ def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
         "memory": tres["memory"] / table["nodes"],
         "job": leading_number(job),
         "step": job.str.contains(".", regex=False).fillna(False).astype("bool"),
-        "local": submitted.str.contains("T", regex=False).astype("bool"),
-        "rounded": texts.labels("NNodes").str.contains("[KM]").fillna(False).astype("bool"),
+        "local": text["Submit"].str.contains("T", regex=False).astype("bool"),
     }
     labels = {column: texts.labels(name) for name, column in LABELS.items()}
     return records.table_of(table | others | labels)
@@ -411,16 +401,4 @@ def _lengths(texts: Texts, column: str) -> pd.Series:
     """Seconds of the lengths in a column; unknown if they are words such as UNLIMITED."""
     values = texts.labels(column)
     words = values[values.str.fullmatch(r"[A-Za-z_]+").fillna(False)].unique()
-    return Texts(texts.path, texts.table, texts.line, [*texts.unknown, *words]).lengths(column)
-
-
-def _counts(texts: Texts, column: str) -> pd.Series:
-    """Whole numbers, also as ``9.20K``, which ``sacct`` prints unless it is told --noconvert."""
-    values = texts.labels(column)
-    scaled = values.str.endswith(tuple(THOUSANDS)).fillna(False).astype("bool")
-    if not scaled.any():
-        return texts.numbers(column, "a whole number")
-    parts = values.where(scaled).str.extract(r"^([0-9]{1,9}(?:\.[0-9]+)?)([KM])$")
-    numbers = as_numbers(parts[0]) * parts[1].map(THOUSANDS).astype("float64")
-    others = Texts(texts.path, pd.DataFrame({column: values.mask(numbers.notna())}), texts.line)
-    return others.numbers(column, "a whole number").fillna(numbers.round())
+    return Texts(texts.path, texts.table, texts.place, [*texts.unknown, *words]).lengths(column)

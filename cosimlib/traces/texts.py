@@ -1,48 +1,54 @@
-"""Tables of records: columns of a text log, of a CSV or of parquet, as numbers, times and labels.
+"""Tables of records: columns of a text log, CSV or parquet as numbers, times and labels; JSON.
 
 A format is a table of the columns that are read and of the *kind* of each: ``"numbers"``,
 ``"instants"`` (seconds of the epoch), ``"lengths"`` (seconds) or ``"labels"``. An error about a
-text names the file, the line, the column, the value and what was expected. A column that the file
+value names the file, the line, the column, the value and what was expected. A column that the file
 does not have is unknown throughout. Parquet needs the extra `parquet`.
 """
 
 import csv
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype, is_float_dtype, is_numeric_dtype
 
 from cosimlib import checks as check
 from cosimlib.extras import needed_by
-from cosimlib.traces.account import TraceError, largest_log, read_bytes, shortened, too_large
+from cosimlib.traces.account import TraceError, read_bytes, shortened
 from cosimlib.units import DAY, HOUR, MINUTE
+
+if TYPE_CHECKING:
+    import pyarrow
 
 INSTANT = "seconds of the epoch, a time such as 2026-01-31T23:59:59"
 LENGTH = r"^(?:([0-9]{1,6})-)?(?:([0-9]{1,6}):)?([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)$"
 LATEST = 2.0**52
+WHOLE = 2.0**53
+"""Below it, float64 counts whole numbers exactly."""
 NUMBER = r"^([0-9]{1,15})"
 """The digits at the beginning of a job's name."""
 
 BATCH = 50_000
 """Records that are converted at a time: as texts they take several times their file."""
 MAGIC = b"PAR1"
-ROWS = 65_536
 
 
 class Texts:
-    """The records of a file as columns of text.
+    """The records of a file as columns of texts; those of parquet may also be numbers or times.
 
     Parameters
     ----------
     path : Path
     table : pd.DataFrame
-        Texts, NA if unknown.
-    line : callable
-        The line of a record, by its row.
+        NA if unknown.
+    place : callable
+        The place of a record in the file, such as ``"line 7"``, by its row.
     unknown : collection of str
         Texts that say that something is unknown.
     """
@@ -51,30 +57,42 @@ class Texts:
         self,
         path: Path,
         table: pd.DataFrame,
-        line: Callable[[int], int],
+        place: Callable[[int], str],
         unknown: Collection[str] = ("",),
     ) -> None:
-        self.path, self.table, self.line, self.unknown = path, table, line, list(unknown)
+        self.path, self.table, self.place, self.unknown = path, table, place, list(unknown)
 
-    def labels(self, column: str) -> pd.Series:
-        """The texts themselves, NA if unknown."""
+    def _values(self, column: str) -> pd.Series:
+        """A column as it is, NA if unknown."""
         if column not in self.table:
             return pd.Series(pd.NA, index=self.table.index, dtype="string")
-        values = self.table[column].astype("string")
+        values = self.table[column]
+        if is_numeric_dtype(values) or is_datetime64_any_dtype(values):
+            return values
+        values = values.astype("string")
         return values.mask(values.isin(self.unknown))
+
+    def labels(self, column: str) -> pd.Series:
+        """Texts, NA if unknown; whole numbers without a point."""
+        values = self._values(column)
+        if is_float_dtype(values) and (values.isna() | (values % 1 == 0)).all():
+            values = values.where(values.abs() < WHOLE).astype("Int64")
+        return values.astype("string")
 
     def numbers(
         self, column: str, expected: str = "a number", *, below: float = np.inf
     ) -> pd.Series:
         """Finite numbers, NaN if unknown."""
-        values = self.labels(column)
+        values = self._values(column)
         numbers = as_numbers(values)
         numbers = numbers.where(numbers.abs() < below)
         return self._checked(column, values, numbers, f"{expected}, or nothing where unknown")
 
     def instants(self, column: str, unknown: str = "nothing where unknown") -> pd.Series:
         """Seconds of the epoch of times written as such, or as dates (UTC where no zone is)."""
-        values = self.labels(column)
+        values = self._values(column)
+        if is_datetime64_any_dtype(values):
+            return epoch(values)
         seconds = as_numbers(values)
         seconds = seconds.where(seconds.abs() < LATEST)
         if (dates := seconds.isna() & values.notna()).any():
@@ -94,7 +112,7 @@ class Texts:
         return self._checked(column, values, numbers.astype("float64"), expected)
 
     def fine(self, column: str, fine: pd.Series, expected: str) -> None:
-        """Raise an error for the first text that breaks a rule."""
+        """Raise an error for the first value that breaks a rule."""
         if not fine.all():
             texts = self.labels(column).fillna("")
             numbers = as_numbers(texts)
@@ -105,50 +123,15 @@ class Texts:
     def _checked(
         self, column: str, values: pd.Series, converted: pd.Series, expected: str
     ) -> pd.Series:
-        """The converted column; raise for the first text that could not be converted."""
+        """The converted column; raise for the first value that could not be converted."""
         self._check(column, values, converted.notna() | values.isna(), expected)
         return converted
 
     def _check(self, column: str, values: pd.Series, fine: pd.Series, expected: str) -> None:
         check.rows(
             column, values, fine, expected,
-            row=lambda row: f"{self.path}: line {self.line(row)}", error=TraceError,
+            row=lambda row: f"{self.path}: {self.place(row)}", error=TraceError,
         )  # fmt: skip
-
-
-class Values:
-    """The records of a parquet file as columns of values; one that cannot be converted is unknown.
-
-    Parameters
-    ----------
-    table : pd.DataFrame
-    """
-
-    def __init__(self, table: pd.DataFrame) -> None:
-        self.table = table
-
-    def labels(self, column: str) -> pd.Series:
-        """Texts, NA if unknown."""
-        if column not in self.table:
-            return pd.Series(pd.NA, index=self.table.index, dtype="string")
-        values = self.table[column]
-        if pd.api.types.is_float_dtype(values) and (values.isna() | (values % 1 == 0)).all():
-            values = values.where(values.abs() < 2.0**53).astype("Int64")
-        return values.astype("string")
-
-    def numbers(self, column: str, *, below: float = 2.0**53) -> pd.Series:
-        """Numbers, NaN if unknown."""
-        if column not in self.table:
-            return pd.Series(np.nan, index=self.table.index)
-        values = as_numbers(self.table[column])
-        return values.where(values.abs() < below)
-
-    def instants(self, column: str) -> pd.Series:
-        """Seconds of the epoch of times, dates in text, or seconds; NaN if unknown or none."""
-        if column not in self.table:
-            return pd.Series(np.nan, index=self.table.index)
-        values = self.table[column]
-        return as_numbers(values) if pd.api.types.is_numeric_dtype(values) else epoch(values)
 
 
 def as_numbers(values: pd.Series) -> pd.Series:
@@ -206,18 +189,11 @@ def read_kinds(
         Of `numbers`.
     """
     expected: dict[str, Any] = {"needed": needed, "format_name": format_name}
-    sources: Iterable[Texts | Values]
     if is_parquet(path):
-        sources = map(Values, read_batches(path, kinds, **expected))
+        table = read_parquet(path, kinds, **expected).to_pandas(ignore_metadata=True)
+        source = Texts(path, table, "row {}".format)
     else:
-        sources = [read_csv(path, read_bytes(path), kinds, **expected, fold=fold)]
-    return pd.concat([_of_kinds(each, kinds, options) for each in sources], ignore_index=True)
-
-
-def _of_kinds(
-    source: Texts | Values, kinds: Mapping[str, str], options: dict[str, Any]
-) -> pd.DataFrame:
-    """The columns of one source, each converted to its kind."""
+        source = read_csv(path, read_bytes(path), kinds, **expected, fold=fold)
     columns = {}
     for column, kind in kinds.items():
         more = options if kind == "numbers" else {}
@@ -232,27 +208,24 @@ def read_csv(
     *,
     needed: Collection[str],
     format_name: str,
-    aliases: Mapping[str, str] | None = None,
     fold: Callable[[str], str] = str,
 ) -> Texts:
-    """The wanted columns of a CSV with a heading, or all; `aliases` are other names of columns."""
+    """The wanted columns of a CSV with a heading, or all."""
     if not data.strip():
         raise TraceError(f"{path}: the file is empty; expected {format_name}")
-    known = {**(aliases or {}), **{column: column for column in wanted or ()}}
     lines = _lines(path, data)
     try:
         table = pd.read_csv(
             io.BytesIO(data), dtype="str", encoding="utf-8-sig", encoding_errors="replace",
             skipinitialspace=True, index_col=False,
-            usecols=lambda column: wanted is None or fold(column.strip()) in known,
+            usecols=lambda column: wanted is None or fold(column.strip()) in wanted,
         )  # fmt: skip
     except ValueError as error:
         problem = str(error).removeprefix("Error tokenizing data. C error: ")
         raise TraceError(
             f"{path}: not a CSV of job records ({problem}); it begins with {shortened(data)}"
         ) from error
-    names = [fold(column.strip()) for column in table.columns]
-    table.columns = [known.get(name, name) for name in names]
+    table.columns = [fold(column.strip()) for column in table.columns]
     table = table.loc[:, ~table.columns.duplicated()]
     missing = [column for column in needed if column not in table]
     if missing:
@@ -260,7 +233,7 @@ def read_csv(
             f"{path}: no column {', '.join(missing)}; expected {format_name}, the first line reads "
             f"{shortened(data)}"
         )
-    return Texts(path, table, lines.__getitem__)
+    return Texts(path, table, lambda row: f"line {lines[row]}")
 
 
 def rows_of(path: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
@@ -330,10 +303,10 @@ def footer_of(path: Path) -> bytes:
         return MAGIC + file.read(min(length, 1 << 20)) if magic == MAGIC else b""
 
 
-def read_batches(
-    path: Path, wanted: Collection[str], *, needed: Collection[str], format_name: str
-) -> Iterator[pd.DataFrame]:
-    """The wanted columns that a parquet file has, so many rows at a time.
+def read_parquet(
+    path: Path, wanted: Collection[str] | None, *, needed: Collection[str], format_name: str
+) -> "pyarrow.Table":
+    """The wanted columns that a parquet file has, or all.
 
     Raises
     ------
@@ -341,37 +314,68 @@ def read_batches(
         If pyarrow is not installed.
     FileNotFoundError
     TraceError
-        For a file that is damaged, or without one of the columns `needed`.
+        For a file that is damaged, has no row, or lacks one of the columns `needed`.
     """
     with needed_by(f"reading {path.name}"):
         import pyarrow.parquet as parquet
     if not path.is_file():
         raise FileNotFoundError(f"no trace at {path}; give the path of a file")
-    with parquet.ParquetFile(path, memory_map=True) as file:
+    with parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
         missing = [column for column in needed if column not in names]
         if missing:
             raise TraceError(f"{path}: no column {', '.join(missing)}; expected {format_name}")
-        columns = [column for column in wanted if column in names]
-        check_size(path, file.metadata, columns)
         if not file.metadata.num_rows:
             raise TraceError(f"{path}: no row in it; expected {format_name}")
-        for batch in file.iter_batches(ROWS, columns=columns):
-            yield batch.to_pandas(ignore_metadata=True)
+        return file.read([column for column in names if wanted is None or column in wanted])
 
 
-def check_size(path: Path, metadata: Any, wanted: Collection[str]) -> None:
-    """Refuse a file whose wanted columns hold more bytes than a log may have.
+def read_json(
+    path: Path, data: bytes, expected: str, *names: str
+) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    """The records of a JSON document: the first of some names of lists, that list, the document.
 
-    A value counts for eight at least: equal ones are stored once.
+    Raises
+    ------
+    TraceError
+        If it is no JSON (names the line), has no such list, or an element is no record.
     """
-    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
-    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
-    stored = sum(
-        column.total_uncompressed_size
-        for column in columns
-        if column.path_in_schema.partition(".")[0] in wanted
-    )
-    most = largest_log()
-    if max(8.0 * metadata.num_rows * len(wanted), stored) > most:
-        raise too_large(path, most)
+    try:
+        document = json.loads(data.decode("utf-8-sig", "replace"))
+    except json.JSONDecodeError as error:
+        raise TraceError(
+            f"{path}: line {error.lineno}: not JSON ({error.msg}); expected {expected}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise TraceError(
+            f"{path}: not JSON (a number too long, or lists too deep); expected {expected}"
+        ) from error
+    document = document if isinstance(document, dict) else {}
+    name = next((name for name in names if isinstance(document.get(name), list)), None)
+    if name is None:
+        raise TraceError(f"{path}: no list of {' or '.join(names)}; expected {expected}")
+    for place, each in enumerate(document[name]):
+        if not isinstance(each, dict):
+            raise TraceError(
+                f"{path}: {name}[{place}] is {type(each).__name__}, not a record; expected "
+                f"{expected}"
+            )
+    return name, document[name], document
+
+
+def number(value: Any) -> float:
+    """A number of JSON, also as ``{"set": true, "infinite": false, "number": 1}``; else NaN."""
+    if isinstance(value, dict):
+        known = value.get("set") and not value.get("infinite")
+        value = value.get("number") if known else None
+    # Most values are plain numbers, and asking for a number of any kind takes longest.
+    if type(value) is not int and type(value) is not float and not check.is_number(value):
+        return np.nan
+    return float(value) if abs(value) < WHOLE else np.nan
+
+
+def label(value: Any) -> str | None:
+    """A text of JSON, or a whole number as one; None if unknown."""
+    if isinstance(value, str):
+        return value or None
+    return str(value) if check.is_whole(value) else None

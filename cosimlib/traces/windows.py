@@ -36,8 +36,8 @@ from cosimlib import checks as check
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.traces import documents
 from cosimlib.traces.account import TraceError, read_bytes
+from cosimlib.traces.texts import label, number, read_json
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
 
@@ -132,14 +132,10 @@ def _listed(path: Path) -> Iterator[tuple[str, Any, Any, float, str, Any]]:
 
 def _of_json(path: Path, data: bytes) -> Iterator[tuple[str, Any, Any, float, str, Any]]:
     """The reservations of what ``scontrol show reservation --json`` prints."""
-    document = documents.Document(path, data, EXPECTED)
-    for place, each in document.jobs("reservations"):
-        if not isinstance(each, dict):
-            raise document.refuse(place, "not a reservation")
-        name = documents.label(each.get("name")) or "without a name"
-        start, end, nodes = (
-            documents.number(each.get(key)) for key in ("start_time", "end_time", "node_count")
-        )
+    for each in read_json(path, data, EXPECTED, "reservations")[1]:
+        name = label(each.get("name")) or "without a name"
+        keys = ("start_time", "end_time", "node_count")
+        start, end, nodes = (number(each.get(key)) for key in keys)
         flags = each.get("flags") or []
         yield name, start, end, nodes, _kind("MAINT" in flags), None
 

@@ -99,7 +99,7 @@ def test_advice_on_a_real_slurm_holds(asked):
     advice = advise(1, cluster)
     assert slurm.idle() == {"n5", "n7"}, "Slurm calls the node of a suspended job idle"
     assert set(cluster.places[0][advice.snapshot.free]) == {"n7"}
-    assert "1 draining or drained" in text_of(advice)
+    assert "of no use: 1 drain\n" in text_of(advice)
     assert "1 job without a limit" in text_of(advice)
 
     together = advise(7, cluster, within=0)

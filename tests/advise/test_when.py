@@ -24,6 +24,17 @@ def job(job_id, state, nodes, *, start=0, end=0, minutes=60, eligible=NOW - 600,
     }  # fmt: skip
 
 
+def saved(folder, jobs, *nodes):
+    """Paths of a queue and of its machine."""
+    listed = [
+        {"name": name, "state": ["IDLE"], "partitions": ["main"], "cpus": 4} for name in nodes
+    ]
+    documents = {"squeue": {"jobs": jobs, "last_update": NOW}, "sinfo": {"nodes": listed}}
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_text(json.dumps(document))
+    return [str(folder / f"{name}.json") for name in documents]
+
+
 @pytest.fixture
 def full(tmp_path):
     """Four nodes held for half an hour more at most; one job, an array and a dependent job wait."""
@@ -32,13 +43,11 @@ def full(tmp_path):
         job(2, "PENDING", 2), job(3, "PENDING", 1, minutes=10, tasks="1-3%2"),
         job(4, "PENDING", 1, eligible=0),
     ]  # fmt: skip
-    path = tmp_path / "squeue.json"
-    path.write_text(json.dumps({"jobs": [running, *waiting], "last_update": NOW}))
-    return path
+    return saved(tmp_path, [running, *waiting], "n1", "n2", "n3", "n4")
 
 
 def test_waiting_jobs_are_read_beside_the_running_ones(full):
-    cluster = read_cluster(full)
+    cluster = read_cluster(*full)
     assert cluster.queue["job_id"].tolist() == [2, 3, 4]
     assert cluster.queue["tasks"].tolist() == [1, 3, 1]
     assert cluster.queue["limit"].tolist() == [3600.0, 600.0, 3600.0]
@@ -46,7 +55,7 @@ def test_waiting_jobs_are_read_beside_the_running_ones(full):
 
 
 def test_jobs_start_when_the_running_one_ends_at_its_limit_at_the_latest(full):
-    made, notes = forecast_of(read_cluster(full), 1, HOUR)
+    made, notes = forecast_of(read_cluster(*full), 1, HOUR)
     assert made.running == 1
     assert made.jobs["job_id"].tolist() == [2, 3, 3, 3]
     first = made.starts[0] - made.at
@@ -58,13 +67,13 @@ def test_jobs_start_when_the_running_one_ends_at_its_limit_at_the_latest(full):
 
 
 def test_the_command_tells_when(full, capsys):
-    assert main(["2", str(full), "--when", "2h"]) == 0
+    assert main(["2", *full, "--when", "2h"]) == 0
     text = capsys.readouterr().out
     assert "2 nodes for 2 h: in " in text
     assert "if it were 1 node for 2 h" in text
     assert "not tested on this cluster" in text
     assert main(["2", *SAVED, "--when", "2h", "--partition", "main"]) == 0
-    assert main(["9", str(full), "--when", "2h"]) == 1
+    assert main(["9", *full, "--when", "2h"]) == 1
     assert "nodes=9" in capsys.readouterr().err
 
 
@@ -77,14 +86,9 @@ def shared(job_id, node, minutes):
 def test_a_shared_node_is_counted_once(tmp_path):
     """Three jobs share one of two nodes: the other one is free, and there are two in the end."""
     running = [shared(1, "n1", 30), shared(2, "n1", 60), shared(3, "n1", 10)]
-    path = tmp_path / "squeue.json"
     waiting = [job(4, "PENDING", 1), job(5, "PENDING", 2)]
-    path.write_text(json.dumps({"jobs": [*running, *waiting], "last_update": NOW}))
-    nodes = [{"name": name, "hostname": name, "state": ["IDLE"], "partitions": ["main"],
-              "cpus": 4} for name in ("n1", "n2")]  # fmt: skip
-    sinfo = tmp_path / "sinfo.json"
-    sinfo.write_text(json.dumps({"nodes": nodes}))
-    made, notes = forecast_of(read_cluster(path, sinfo), 2, HOUR)
+    paths = saved(tmp_path, [*running, *waiting], "n1", "n2")
+    made, notes = forecast_of(read_cluster(*paths), 2, HOUR)
     ahead = made.starts - made.at
     assert (ahead[0] == 0).all()
     assert (ahead[1] > 0).all()
@@ -124,7 +128,7 @@ def test_what_the_accounting_lacks_is_said(full, tmp_path, user, ago, notes):
         "JobIDRaw|Partition|User|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|State\n"
         f"9|main|{user}|{start}|{start}|{start + 60}|60|10|1|1|COMPLETED\n"
     )
-    _, found = forecast_of(read_cluster(full), 1, HOUR, history=str(path))
+    _, found = forecast_of(read_cluster(*full), 1, HOUR, history=str(path))
     assert [note for note in found if "accounting" in note and "cs.backtest" not in note] == notes
 
 
@@ -133,7 +137,8 @@ def test_real_queues_with_their_accounting(release, capsys):
     folder = DATA / release
     history = next(iter(sorted(folder.glob("sacct*epoch*"))), None)
     options = [] if history is None else ["--history", str(history)]
-    assert main(["1", str(folder / "squeue-2.json"), "--when", "10m", *options]) == 0
+    paths = [str(folder / "squeue-2.json"), str(folder / "sinfo.json")]
+    assert main(["1", *paths, "--when", "10m", *options]) == 0
     assert "1 node for 10 min" in capsys.readouterr().out
 
 

@@ -74,7 +74,7 @@ def test_parquet_of_another_program_is_read(tmp_path):
             "submit_time,run_time,nodes,requested_time\n1,2,1,\n1,2,1,0\n",
             r"line 3 has requested_time=0; expected seconds above 0 .*, or nothing where unknown",
         ),
-        ("submit_time,run_time,nodes\n", "no job in it"),
+        ("submit_time,run_time,nodes\n", "no job left of 0 records"),
         ("", "the file is empty; expected a workload's own columns, submit_time, run_time, nodes"),
     ],
 )
@@ -114,10 +114,10 @@ def test_a_broken_rule_of_a_parquet_names_the_log_once(tmp_path):
     pytest.importorskip("pyarrow")
     table = pd.DataFrame({"submit_time": [1], "run_time": [2], "nodes": [-4]})
     table.to_parquet(tmp_path / "un.parquet")
-    with pytest.raises(TraceError, match=r"un\.parquet: job 0 has nodes=-4; expected"):
+    with pytest.raises(TraceError, match=r"un\.parquet: row 0 has nodes=-4.*; expected"):
         load(tmp_path / "un.parquet")
     table.assign(submit_time="x").to_parquet(tmp_path / "un.parquet")
-    with pytest.raises(TraceError, match=r"un\.parquet: job 0 has submit_time='x'; expected"):
+    with pytest.raises(TraceError, match=r"un\.parquet: row 0 has submit_time='x'; expected"):
         load(tmp_path / "un.parquet")
 
 

@@ -1,13 +1,11 @@
 """Logs that are too large, compressed or not, are refused before they are in memory."""
 
 import gzip
-import io
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from cosimlib.advise import cluster
 from cosimlib.traces import TraceError, load_trace
 from cosimlib.traces.account import SIZE_LIMIT as KNOB
 from cosimlib.traces.account import largest_log, read_bytes
@@ -67,24 +65,3 @@ def test_the_limit_is_a_part_of_the_memory_or_what_the_knob_says(monkeypatch):
         monkeypatch.setenv(KNOB, told)
         with pytest.raises(ValueError, match=f"{KNOB}='{told}'; expected a number of bytes"):
             largest_log()
-
-
-def test_pipes_are_read_as_far_as_a_log_may_go(small):
-    assert cluster._piped(Path("-"), io.BytesIO(b"1" * SMALL)) == b"1" * SMALL
-    with pytest.raises(TraceError, match=r"-: more than 1\.0 MB"):
-        cluster._piped(Path("-"), io.BytesIO(b"1" * (SMALL + 1)))
-
-
-def test_parquet_is_refused_by_what_it_holds(tmp_path, monkeypatch):
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    rows = 100_000
-    columns = {name: [1.0] * rows for name in ("submit_time", "run_time", "nodes")}
-    path = tmp_path / "log.parquet"
-    parquet.write_table(arrow.table(columns), path)
-    assert path.stat().st_size < 20_000
-    monkeypatch.setenv(KNOB, "1e6")
-    with pytest.raises(TraceError, match=r"log\.parquet: more than 1.0 MB"):
-        load_trace(path, verbose=False)
-    monkeypatch.setenv(KNOB, "4e6")
-    assert len(load_trace(path, verbose=False)) == rows

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib.traces import TraceError, read_fugaku, read_pm100, texts
+from cosimlib.traces import TraceError, read_fugaku, read_pm100
 from cosimlib.traces.published import FUGAKU
 from tests.traces.reading import DATA, counts, fugaku_table, pm100_table
 
@@ -55,15 +55,6 @@ def test_cores_are_counted_where_they_are_the_unit(fugaku):
     assert workload.jobs["nodes"].min() == 48
     assert workload.machine.total_nodes == 158_976 * 48
     assert "memory" not in workload.jobs
-
-
-def test_files_are_read_in_batches_of_the_needed_columns(fugaku, monkeypatch):
-    seen = []
-    monkeypatch.setattr(texts, "ROWS", 7)
-    whole = texts.read_batches(fugaku, ("adt", "nnumr"), needed=("adt",), format_name="x")
-    for batch in whole:
-        seen.append(batch.shape)
-    assert seen == [(7, 2), (7, 2), (6, 2)]
 
 
 # Marconi100

@@ -53,7 +53,6 @@ def test_a_system_given_is_the_machine(file):
         ("slurm-24.11/sacct.json", "arrival", "start"),
         ("pbs-accounting", "unit", "sockets"),
         ("pbs-accounting", "arrival", "start"),
-        ("alibaba/job_info_df.csv", "unit", "nodes"),
     ],
 )
 def test_unknown_choices_are_refused(file, name, value):

@@ -112,7 +112,7 @@ def test_what_is_missing_is_said(tmp_path):
         read(tmp_path, "ReservationName=a EndTime=3 NodeCnt=2", log)
     with pytest.raises(TraceError, match=r"reservation a: no number of nodes; expected scontrol"):
         read(tmp_path, "ReservationName=a StartTime=2 EndTime=3", log)
-    with pytest.raises(TraceError, match=r"line 1: not a reservation"):
+    with pytest.raises(TraceError, match=r"reservations\[0\] is int, not a record"):
         read(tmp_path, '{"reservations": [3]}', log)
 
 

@@ -205,7 +205,8 @@ def test_a_wrong_value_is_named_with_its_line(tmp_path, change, message):
         ("{", "not JSON"),
         ("[]", "no list of jobs"),
         ('{"jobs": {}}', "no list of jobs"),
-        ('{"jobs": [1]}', r"jobs\[0\] has no times"),
+        ('{"jobs": [1]}', r"jobs\[0\] is int, not a record"),
+        ('{"jobs": [{}]}', r"jobs\[0\] has no times"),
         ('{"jobs": []}', "no job left of 0 records"),
     ],
 )
@@ -231,11 +232,11 @@ def test_a_first_column_that_is_no_number_begins_records_by_its_fields(tmp_path)
 
 
 def test_typed_gpus_and_rounded_nodes(tmp_path):
+    """Rounded to thousands, a number is not what was held."""
     typed = text({"AllocTRES": "cpu=8,gres/gpu:a100=3,gres/gpu:v100=1,node=2"})
     assert read(tmp_path, typed, unit="gpus").jobs["nodes"].tolist() == [4]
-    workload = read(tmp_path, text({"NNodes": "1.50K"}))
-    assert workload.jobs["nodes"].tolist() == [1536]
-    assert counts(workload)["noted", "nodes rounded to thousands: ask sacct for --noconvert"] == 1
+    with pytest.raises(TraceError, match=r"line 2.*NNodes='1.50K'; .* as sacct --noconvert prints"):
+        read(tmp_path, text({"NNodes": "1.50K"}))
 
 
 def test_a_try_that_was_requeued_held_its_nodes(tmp_path):

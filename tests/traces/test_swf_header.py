@@ -84,7 +84,9 @@ def test_a_number_given_is_not_argued_with(tmp_path):
 
 
 def test_readers_that_do_not_count_processors_refuse_the_number():
-    with pytest.raises(ValueError, match="cores_per_node=4; expected None, as read_alcf does not"):
+    with pytest.raises(
+        ValueError, match="cores_per_node=4, which read_alcf does not take; leave it"
+    ):
         load(DATA / "alcf.csv", cores_per_node=4)
     assert len(load(DATA / "alcf.csv", verbose=False))
 
