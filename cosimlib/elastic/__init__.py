@@ -4,21 +4,20 @@ The protocol
 
 - `simulate_elastic`: elastic partitions on one hosting cluster; `ElasticSchedule`
 - `draw_preemptions`: a Poisson process of preemptions
-- `nodes_owned`: nodes per owner over time; `HOST` and `USER` own what no partition has
+- `HOST` and `USER` own the nodes that no partition has
 
 A single preemption, at any moment of a schedule
 
 - `execution_states`: the moments; `preemption_values`, `occupants`: vectors and jobs on the nodes
-- `prioritize`: priorities of jobs, by which PAP+ values nodes; `as_batch`: a log as one batch
+- `prioritize`: priorities of jobs, by which PAP+ values nodes
 - `preempted_jobs`: the jobs that a preemption touches
-- `compare_choices`: how often policies agree, and how many nodes they have in common
-- `wasted_cycles`: what it wastes; `drained`: how many jobs are killed, and what idles meanwhile
+- `wasted_cycles`: what it wastes; `touched`: the jobs on the nodes that it takes
 - `least_waste`: the least that any choice of nodes can waste, an exact optimum
 """
 
 from cosimlib.elastic.audit import audit_elastic
-from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule, nodes_owned
-from cosimlib.elastic.simulation import as_batch, draw_preemptions, simulate_elastic
+from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
+from cosimlib.elastic.simulation import draw_preemptions, simulate_elastic
 from cosimlib.elastic.vectors import (
     GRACE_PERIODS,
     LONG_GRACE_PERIODS,
@@ -26,15 +25,13 @@ from cosimlib.elastic.vectors import (
     PREEMPTED,
     SAMPLING_INTERVAL,
     SHORT_GRACE_PERIODS,
-    Agreement,
-    compare_choices,
     execution_states,
     occupants,
     preempted_jobs,
     preemption_values,
     prioritize,
 )
-from cosimlib.elastic.waste import drained, least_waste, wasted_cycles
+from cosimlib.elastic.waste import least_waste, touched, wasted_cycles
 
 __all__ = [
     "GRACE_PERIODS",
@@ -45,20 +42,16 @@ __all__ = [
     "SAMPLING_INTERVAL",
     "SHORT_GRACE_PERIODS",
     "USER",
-    "Agreement",
     "ElasticSchedule",
-    "as_batch",
     "audit_elastic",
-    "compare_choices",
-    "drained",
     "draw_preemptions",
     "execution_states",
     "least_waste",
-    "nodes_owned",
     "occupants",
     "preempted_jobs",
     "preemption_values",
     "prioritize",
     "simulate_elastic",
+    "touched",
     "wasted_cycles",
 ]

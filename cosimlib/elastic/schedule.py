@@ -1,6 +1,5 @@
 """Elastic schedules: runs of jobs, owners of nodes, reclaims and preemptions, as tables."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -82,18 +81,6 @@ class ElasticSchedule(Schedule):
         """Share of the nodes asked for by users that they got; 1 without preemptions."""
         nodes = int(self.preemptions["nodes"].sum())
         return int(self.preemptions["granted"].sum()) / nodes if nodes else 1.0
-
-
-def nodes_owned(schedule: ElasticSchedule, moments: Iterable[float]) -> pd.DataFrame:
-    """Number of nodes of each owner over time: one row per moment, one column per owner."""
-    at = np.array(list(moments), dtype=np.float64)
-    owned = schedule.ownership
-    names = [*schedule.system.partitions, USER, HOST]
-    counts = {
-        name: [int(((part["start_time"] <= now) & (now < part["end_time"])).sum()) for now in at]
-        for name, part in ((name, owned[owned["owner"] == name]) for name in names)
-    }
-    return pd.DataFrame(counts, index=pd.Index(at, name="time"))
 
 
 def preemption_table(requests: np.recarray) -> pd.DataFrame:

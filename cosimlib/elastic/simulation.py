@@ -62,10 +62,9 @@ from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.elastic.vectors import POLICIES, policy_number, priorities
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.records import records
-from cosimlib.metrics import busy_stretch
 from cosimlib.schedule import partition_numbers
 from cosimlib.system import System
-from cosimlib.units import DAY, HOUR
+from cosimlib.units import DAY
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 REQUESTS = ("time", "nodes", "duration")
@@ -193,57 +192,6 @@ def draw_preemptions(
     times = np.cumsum(gaps) * DAY / rate if rate > 0 else np.empty(0)
     times = np.round(times[times < horizon])
     return pd.DataFrame({"time": times, "nodes": size, "duration": float(duration)})
-
-
-def as_batch(
-    workload: Workload,
-    *,
-    max_nodes: int = 20,
-    max_run_time: float = 24 * HOUR,
-    jobs: int | None = None,
-    request_factor: float = 1.0,
-) -> Workload:
-    """Log as one batch: the jobs that the paper would select, all submitted at time 0.
-
-    The batch is of one partition, which jobs no longer name: of several, that with most node-hours.
-    It may be without jobs; the account says how many were dropped for what.
-
-    Parameters
-    ----------
-    workload : Workload
-    max_nodes : int, default 20
-    max_run_time : float, default 24 h
-        Seconds; jobs of no run time are left out too, and so are those known not to have completed.
-    jobs : int, optional
-        Only so many of the jobs selected, those of `metrics.busy_stretch`.
-    request_factor : float, default 1.0
-        Requested times are run times × this.
-    """
-    check.whole("max_nodes", max_nodes, 1)
-    check.whole("jobs", jobs, 1, none=True)
-    check.seconds("max_run_time", max_run_time, above=0)
-    check.number("request_factor", request_factor, least=1)
-    kept = _busiest_partition(workload)
-    kept = kept.keep(kept.jobs["nodes"] <= max_nodes, f"more than {max_nodes} nodes")
-    run_time = kept.jobs["run_time"]
-    kept = kept.keep((run_time > 0) & (run_time <= max_run_time), "run time 0 or too long")
-    kept = kept.keep((kept.column("status").fillna(1) == 1).to_numpy(bool), "not completed")
-    kept = kept if jobs is None else busy_stretch(kept, jobs)
-    requested = kept.jobs["run_time"] * request_factor
-    jobs = kept.jobs.assign(submit_time=0.0, requested_time=requested)
-    return replace(kept, jobs=jobs, began=None)
-
-
-def _busiest_partition(workload: Workload) -> Workload:
-    """The jobs of the partition with most node-hours, without its name; all where none is named."""
-    partition = workload.column("partition")
-    work = workload.jobs["nodes"] * workload.jobs["run_time"]
-    by_name = work.groupby(partition).sum()
-    if len(by_name) > 1:
-        busiest = by_name.idxmax()
-        reason = f"not of partition {busiest}, which has most node-hours"
-        workload = workload.keep((partition == busiest).fillna(False).to_numpy(bool), reason)
-    return replace(workload, jobs=workload.jobs.drop(columns="partition", errors="ignore"))
 
 
 def _simulate(begin: State, requests: np.recarray, seed: int) -> np.recarray:

@@ -52,13 +52,6 @@ MOST_HELD = 2.0**31
 """Nodes of all jobs at most: 16 GiB."""
 
 
-class Agreement(NamedTuple):
-    """Agreement of two policies: share of states with the `same` nodes; mean `common` share."""
-
-    same: float
-    common: float
-
-
 class Followed(NamedTuple):
     """A schedule as kernels see it: the nodes that jobs hold over time, and their priorities."""
 
@@ -146,26 +139,29 @@ def preemption_values(
     seed : int, default 0
         Of RANDOM's draws.
     """
-    at, number = moments_of(schedule, moments), policy_number(policy)
-    followed = follow(schedule, [number])
-    check.seed(seed)
-    values = np.empty((at.size, followed.total_nodes))
-    _vectors(followed, at, number, np.random.default_rng(seed), values)
-    return _by_node(values, at)
+    values, _ = vectors(schedule, moments, policy=policy, seed=seed)
+    return _by_node(values, moments)
 
 
 def occupants(schedule: Schedule, moments: Sequence[float] | np.ndarray) -> pd.DataFrame:
     """Job on each node at each moment, -1 if the node is idle: one row per moment."""
-    at, followed = moments_of(schedule, moments), follow(schedule)
-    jobs = np.empty((at.size, followed.total_nodes), dtype=np.int64)
-    _occupants(followed.line, at, jobs)
-    return _by_node(jobs, at)
+    _, jobs = vectors(schedule, moments, policy="LIFO")
+    return _by_node(jobs, moments)
 
 
-def _by_node(values: np.ndarray, at: np.ndarray) -> pd.DataFrame:
+def _by_node(values: np.ndarray, moments: Sequence[float] | np.ndarray) -> pd.DataFrame:
     """A table of one row per moment and one column per node."""
-    index, columns = pd.Index(at, name="time"), pd.RangeIndex(values.shape[1], name="node")
-    return pd.DataFrame(values, index=index, columns=columns)
+    index = pd.Index(np.array(moments, dtype=np.float64), name="time")
+    return pd.DataFrame(values, index, pd.RangeIndex(values.shape[1], name="node"))
+
+
+def vectors(
+    schedule: Schedule, moments: Sequence[float] | np.ndarray, *, policy: str, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Preemption vectors and the jobs on the nodes, as arrays (moments × nodes)."""
+    at, number = moments_of(schedule, moments), policy_number(policy)
+    check.seed(seed)
+    return vectors_at(follow(schedule, [number]), at, number, np.random.default_rng(seed))
 
 
 def preempted_jobs(
@@ -186,10 +182,10 @@ def preempted_jobs(
         it cannot end within the grace period), `wasted_cycles` (node-seconds).
     """
     (grace,) = checked_grace_periods([grace_period])
-    values = preemption_values(schedule, [at], policy=policy, seed=seed).to_numpy()[0]
+    [values], [on_nodes] = vectors(schedule, [at], policy=policy, seed=seed)
     check_preempted(preempted, values.size)
     taken = np.argsort(values, kind="stable")[:preempted]
-    jobs, counts = np.unique(occupants(schedule, [at]).to_numpy()[0][taken], return_counts=True)
+    jobs, counts = np.unique(on_nodes[taken], return_counts=True)
     jobs, counts = jobs[jobs != IDLE], counts[jobs != IDLE]
     nodes = schedule.workload.jobs["nodes"].to_numpy()[jobs]
     elapsed, remaining = at - schedule.start_time[jobs], schedule.end_time[jobs] - at
@@ -197,36 +193,6 @@ def preempted_jobs(
     columns = {"nodes": nodes, "nodes_taken": counts, "elapsed": elapsed, "remaining": remaining}
     table = pd.DataFrame(columns, index=pd.Index(jobs, name="job"))
     return table.assign(killed=killed, wasted_cycles=np.where(killed, (elapsed + grace) * nodes, 0))
-
-
-def compare_choices(
-    schedule: Schedule,
-    first: str,
-    second: str,
-    *,
-    preempted: int = PREEMPTED,
-    moments: Sequence[float] | np.ndarray | None = None,
-    seed: int = 0,
-) -> Agreement:
-    """Agreement of two policies on the nodes to preempt, over all states; NaN without states.
-
-    `moments` are by default `execution_states`; `preempted` is the paper's P. Both policies see the
-    draws of `seed`, as each does alone: RANDOM agrees with itself.
-    """
-    at = moments_of(schedule, moments)
-    numbers = policy_number(first), policy_number(second)
-    followed = follow(schedule, numbers)
-    check_preempted(preempted, followed.total_nodes)
-    check.seed(seed)
-    if not at.size:
-        return Agreement(float("nan"), float("nan"))
-    both = np.hstack([
-        preempt(followed, at, number, preempted, np.random.default_rng(seed))[0]
-        for number in numbers
-    ])  # fmt: skip
-    common = (np.diff(np.sort(both, axis=1), axis=1) == 0).sum(axis=1)
-    same = int((common == preempted).sum())
-    return Agreement(same / at.size, int(common.sum()) / (at.size * preempted))
 
 
 def check_followed(schedule: Schedule) -> None:
@@ -309,18 +275,12 @@ def check_preempted(preempted: int, total_nodes: int) -> None:
     check.that("preempted", preempted, fine, expected)
 
 
-def distinct(name: str, values: Iterable, kind: str) -> list:
-    """Values as a list, one or more, each of them once: twice would be one row of every table."""
-    several = isinstance(values, Iterable) and not isinstance(values, str)
-    listed = list(values) if several else []
-    fine = bool(listed) and len(set(listed)) == len(listed)
-    check.that(name, values, fine, f"a list of one or more {kind}, each once")
-    return listed
-
-
 def checked_grace_periods(grace_periods: Sequence[float]) -> np.ndarray:
     """Grace periods (s) as an array, once each of them is 0 or more and there once."""
-    periods = distinct("grace_periods", grace_periods, "numbers")
+    periods = list(grace_periods) if isinstance(grace_periods, Iterable) else []
+    fine = bool(periods) and len(set(periods)) == len(periods)
+    expected = "a list of one or more numbers, each once"
+    check.that("grace_periods", grace_periods, fine, expected)
     for period in periods:
         check.seconds("grace_period", period)
     return np.array(periods, dtype=np.float64)
@@ -381,70 +341,18 @@ def evaluate(
 
 
 @kernel
-def choose(values: np.ndarray, chosen: np.ndarray) -> bool:
-    """Mark the nodes of least value, as many as are marked already, ties to the lower number.
-
-    Returns whether they are others than before. From one moment to the next they rarely are, and
-    to see that takes one look at each node.
-    """
-    highest, last, lowest, first, wanted = -np.inf, 0, np.inf, 0, 0
-    for node in range(values.size):
-        if chosen[node]:
-            wanted += 1
-            if values[node] >= highest:
-                highest, last = values[node], node
-        elif values[node] < lowest:
-            lowest, first = values[node], node
-    if highest < lowest or (highest == lowest and last < first):
-        return False
-    chosen[:] = False
-    for node in np.argsort(values, kind="mergesort")[:wanted]:
-        chosen[node] = True
-    return True
-
-
-@kernel
-def _vectors(followed, at, policy, rng, values):
-    """Preemption vectors (moments × nodes)."""
+def vectors_at(
+    followed: tuple, at: np.ndarray, policy: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Preemption vectors and the job on each node, `occupancy.IDLE` for none (moments × nodes)."""
     line, total_nodes, priority = followed
     current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
+    values = np.empty((at.size, total_nodes))
+    jobs = np.empty((at.size, total_nodes), np.int64)
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
         evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values[state])
-
-
-@kernel
-def _occupants(line, at, jobs):
-    """The job on each node (moments × nodes)."""
-    current = occupancy.empty(jobs.shape[1])
-    for state in range(at.size):
-        occupancy.advance(line, current, at[state])
-        for node in range(current.job.size):
-            jobs[state, node] = current.job[node]
-
-
-@kernel
-def preempt(
-    followed: tuple, at: np.ndarray, policy: int, preempted: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """The nodes that a policy preempts at each moment (moments × nodes), ascending, and their jobs.
-
-    An idle node has no job, `occupancy.IDLE`.
-    """
-    line, total_nodes, priority = followed
-    current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
-    values, chosen = np.empty(total_nodes), np.arange(total_nodes) < preempted
-    nodes = np.empty((at.size, preempted), np.int32)
-    jobs = np.empty((at.size, preempted), np.int32)
-    for state in range(at.size):
-        occupancy.advance(line, current, at[state])
-        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
-        evaluate(policy, current.job, elapsed, line.nodes, priority, rng, values)
-        choose(values, chosen)
-        place = 0
         for node in range(total_nodes):
-            if chosen[node]:
-                nodes[state, place], jobs[state, place] = node, current.job[node]
-                place += 1
-    return nodes, jobs
+            jobs[state, node] = current.job[node]
+    return values, jobs

@@ -7,17 +7,7 @@ Each job j that runs on one of them wastes, once, in node-seconds,
     WC_j = (elapsed time + GP) · node count  otherwise
 
 with GP the grace period (Duplyakin, Johnson and Ricci, ScienceCloud 2017, Section 4.1); the state
-wastes their sum. States are not stored: a kernel walks along the schedule, ranks the nodes once per
-state and fills one number per state and grace period.
-
-*Idle time.* A touched job that ends within the grace period wastes nothing, but the nodes that were
-wanted of it are then idle until the period is over, where the host waits for its end: "we could
-also count the cycles spent between the job completion and the end of GP, and treat such idle cycles
-as another evaluation metric". At a state,
-
-    idle = sum over touched jobs with remaining time < GP of (GP - remaining) · nodes taken of it.
-
-Their prototype, like `simulate_elastic`, gives a node back as soon as it is idle.
+wastes their sum.
 
 *The least waste.* The nodes that run the jobs k₁, k₂, … come free together, for a job touched is
 wasted whole. So the least waste of P nodes is a covering knapsack problem: of the running jobs
@@ -43,21 +33,21 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.elastic.vectors import (
     GRACE_PERIODS,
-    POLICIES,
     PREEMPTED,
-    Followed,
     check_preempted,
     checked_grace_periods,
-    distinct,
     follow,
     moments_of,
+    occupants,
     policy_number,
-    preempt,
+    vectors_at,
 )
 from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
-from cosimlib.units import HOUR
+
+MOST_VALUES = 2_000_000
+"""Values of preemption vectors that are kept at a time."""
 
 
 class Touched(NamedTuple):
@@ -112,63 +102,49 @@ def wasted_cycles(
     mask = np.ones(jobs, dtype=np.bool_) if counted is None else np.array(counted, dtype=np.bool_)
     if mask.shape != (jobs,):
         raise ValueError(f"counted has shape {mask.shape}; expected one bool for each of {jobs}")
-    periods, number = checked_grace_periods(grace_periods), policy_number(policy)
-    followed = follow(schedule, [number])
-    check_preempted(preempted, followed.total_nodes)
-    check.seed(seed)
-    touched = _touched(followed, at, number, preempted, seed)
-    counts = touched.first & np.append(mask, False)[touched.job]
+    periods = checked_grace_periods(grace_periods)
+    taken = touched(schedule, policy=policy, preempted=preempted, moments=at, seed=seed)
+    counts = taken.first & np.append(mask, False)[taken.job]
     wasted = np.zeros((at.size, periods.size))
     for place, period in enumerate(periods):
-        cycles = (touched.elapsed + period) * touched.nodes
-        cycles = np.where(counts & (touched.remaining >= period), cycles, 0.0)
+        cycles = (taken.elapsed + period) * taken.nodes
+        cycles = np.where(counts & (taken.remaining >= period), cycles, 0.0)
         wasted[:, place] = cycles.cumsum(axis=1)[:, -1]
     return _by_state(wasted, at, periods)
 
 
-def drained(
+def touched(
     schedule: Schedule,
     *,
-    policies: Sequence[str] = POLICIES,
+    policy: str = "PAP",
     preempted: int = PREEMPTED,
-    grace_periods: Sequence[float] = GRACE_PERIODS,
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
-) -> pd.DataFrame:
-    """What becomes of touched jobs, over all states: one row per policy and grace period (s).
+) -> Touched:
+    """Jobs that a preemption touches, and what they have done, at each moment.
 
     The parameters are those of `wasted_cycles`.
-
-    Returns
-    -------
-    pd.DataFrame
-        `policy`, `grace_period`, `touched` (jobs per state), `killed` (share of these, NaN without
-        any), `idle` (node-hours per state).
     """
-    at = moments_of(schedule, moments)
-    periods = checked_grace_periods(grace_periods)
-    named = distinct("policies", policies, f"of {', '.join(POLICIES)}")
-    numbers = [policy_number(policy) for policy in named]
-    followed = follow(schedule, numbers)
+    at, number = moments_of(schedule, moments), policy_number(policy)
+    followed = follow(schedule, [number])
     check_preempted(preempted, followed.total_nodes)
     check.seed(seed)
-    tables = []
-    for policy, number in zip(named, numbers, strict=True):
-        taken = _touched(followed, at, number, preempted, seed)
-        touched = int(taken.first.sum())
-        lasts = [taken.remaining >= period for period in periods]
-        killed = np.array([(taken.first & long).sum() for long in lasts])
-        waits = [np.where(taken.remaining < each, each - taken.remaining, 0.0) for each in periods]
-        idle = np.array([np.append(0.0, wait.cumsum())[-1] for wait in waits])
-        table = {
-            "policy": policy,
-            "grace_period": periods,
-            "touched": touched / max(at.size, 1),
-            "killed": killed / touched if touched else np.nan,
-            "idle": idle / max(at.size, 1) / HOUR,
-        }
-        tables.append(pd.DataFrame(table))
-    return pd.concat(tables, ignore_index=True)
+    line, rng = followed.line, np.random.default_rng(seed)
+    parts = []
+    for some in np.array_split(at, 1 + at.size * followed.total_nodes // MOST_VALUES):
+        values, jobs = vectors_at(followed, some, number, rng)
+        nodes = np.sort(np.argsort(values, axis=1, kind="stable")[:, :preempted], axis=1)
+        parts.append(np.take_along_axis(jobs, nodes, axis=1))
+    job = np.concatenate(parts)
+    order = np.argsort(job, axis=1, kind="stable")
+    again = np.diff(np.take_along_axis(job, order, axis=1), axis=1, prepend=-2) == 0
+    first = np.empty_like(again)
+    np.put_along_axis(first, order, ~again, axis=1)
+    # The last row is that of an idle node's job.
+    start_time, end_time = np.append(line.start_time, np.nan), np.append(line.end_time, np.nan)
+    remaining, elapsed = end_time[job] - at[:, None], at[:, None] - start_time[job]
+    nodes = np.append(line.nodes, 0)[job]
+    return Touched(job, first & (job != occupancy.IDLE), remaining, elapsed, nodes)
 
 
 def least_waste(
@@ -197,64 +173,29 @@ def least_waste(
     pd.DataFrame
         As of `wasted_cycles`: one row per state, indexed by `time`, one column per grace period.
     """
-    at = moments_of(schedule, moments)
-    periods, followed = checked_grace_periods(grace_periods), follow(schedule)
-    check_preempted(preempted, followed.total_nodes)
+    at, periods = moments_of(schedule, moments), checked_grace_periods(grace_periods)
+    on_nodes = occupants(schedule, at).to_numpy()
+    check_preempted(preempted, on_nodes.shape[1])
+    held = schedule.workload.jobs["nodes"].to_numpy()
     wasted = np.zeros((at.size, periods.size))
-    _least_waste(followed, at, int(preempted), periods, known_ends, wasted)
+    for state, now in enumerate(at):
+        busy = on_nodes[state][on_nodes[state] != occupancy.IDLE]
+        wanted = max(int(preempted) - on_nodes.shape[1] + busy.size, 0)
+        running = pd.unique(busy)
+        nodes = held[running].astype(np.int64)
+        elapsed, left = now - schedule.start_time[running], schedule.end_time[running] - now
+        for place, period in enumerate(periods):
+            cost = (elapsed + period) * nodes
+            real = np.where(left < period, 0.0, cost)
+            known = real if known_ends else cost
+            wasted[state, place] = _cover(nodes, known, real, wanted)
     return _by_state(wasted, at, periods)
-
-
-def _touched(followed: Followed, at: np.ndarray, policy: int, preempted: int, seed: int) -> Touched:
-    """The nodes that a policy preempts at each moment, and what their jobs have done."""
-    line = followed.line
-    job = preempt(followed, at, policy, preempted, np.random.default_rng(seed))[1]
-    order = np.argsort(job, axis=1, kind="stable")
-    again = np.diff(np.take_along_axis(job, order, axis=1), axis=1, prepend=-2) == 0
-    first = np.empty_like(again)
-    np.put_along_axis(first, order, ~again, axis=1)
-    # The last row is that of an idle node's job.
-    start_time, end_time = np.append(line.start_time, np.nan), np.append(line.end_time, np.nan)
-    remaining, elapsed = end_time[job] - at[:, None], at[:, None] - start_time[job]
-    nodes = np.append(line.nodes, 0)[job]
-    return Touched(job, first & (job != occupancy.IDLE), remaining, elapsed, nodes)
 
 
 def _by_state(wasted: np.ndarray, at: np.ndarray, periods: np.ndarray) -> pd.DataFrame:
     """A table of one row per state and one column per grace period."""
     columns = pd.Index(periods, name="grace_period")
     return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)
-
-
-@kernel
-def _least_waste(followed, at, preempted, periods, known_ends, wasted):
-    """Fill `wasted` (moments × grace periods)."""
-    line, total_nodes, _ = followed
-    current, running = occupancy.empty(total_nodes), np.empty(total_nodes, np.int64)
-    held, cost, real = np.empty(total_nodes, np.int64), np.empty(total_nodes), np.empty(total_nodes)
-    for state in range(at.size):
-        occupancy.advance(line, current, at[state])
-        size, idle = 0, 0
-        for node in range(total_nodes):
-            job = current.job[node]
-            if job == occupancy.IDLE:
-                idle += 1
-                continue
-            place = 0
-            while place < size and running[place] != job:
-                place += 1
-            if place == size:
-                running[size], held[size] = job, line.nodes[job]
-                size += 1
-        for period in range(periods.size):
-            for place in range(size):
-                job = running[place]
-                ends = line.end_time[job] - at[state] < periods[period]
-                whole = (at[state] - line.start_time[job] + periods[period]) * held[place]
-                real[place] = 0.0 if ends else whole
-                cost[place] = real[place] if known_ends else whole
-            wanted = max(preempted - idle, 0)
-            wasted[state, period] = _cover(held[:size], cost[:size], real[:size], wanted)
 
 
 @kernel

@@ -5,8 +5,6 @@ import pytest
 
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
-    compare_choices,
-    drained,
     preempted_jobs,
     preemption_values,
     simulate_elastic,
@@ -30,8 +28,6 @@ def test_every_entry_point_of_pap_plus_rejects_invalid_priorities(priority):
         lambda: wasted_cycles(schedule, policy="PAP+", preempted=1),
         lambda: preemption_values(schedule, [0.0], policy="PAP+"),
         lambda: preempted_jobs(schedule, 0.0, policy="PAP+", preempted=1),
-        lambda: compare_choices(schedule, "LIFO", "PAP+", preempted=1),
-        lambda: drained(schedule, preempted=1),
     ):
         with pytest.raises(InvalidWorkloadError, match=message):
             ask()
@@ -47,8 +43,6 @@ def test_every_entry_point_rejects_an_invalid_seed(seed):
         lambda: wasted_cycles(schedule, preempted=1, seed=seed),
         lambda: preemption_values(schedule, [0.0], seed=seed),
         lambda: preempted_jobs(schedule, 0.0, preempted=1, seed=seed),
-        lambda: compare_choices(schedule, "LIFO", "RANDOM", preempted=1, seed=seed),
-        lambda: drained(schedule, preempted=1, seed=seed),
     ):
         with pytest.raises(ValueError, match=f"^seed={seed!r}; expected a whole number from 0$"):
             ask()
@@ -63,7 +57,7 @@ def test_one_partition_of_two_is_enough_to_need_priorities():
 def test_errors_of_the_analysis_and_of_the_protocol_name_what_is_wrong():
     schedule = simulate_easy(three_jobs(), System.of(2))
     with pytest.raises(ValueError, match=r"grace_period=-1.0; expected seconds from 0"):
-        drained(schedule, preempted=1, grace_periods=[-1.0])
+        wasted_cycles(schedule, preempted=1, grace_periods=[-1.0])
     wide = three_jobs(nodes=[1, 3, 1])
     for simulate in (simulate_easy, simulate_elastic):
         with pytest.raises(InvalidWorkloadError, match="made: job 1 asks for 3 nodes; partition"):

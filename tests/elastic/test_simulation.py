@@ -1,6 +1,5 @@
 """The protocol: closed forms, the laws it keeps, and what it is equal to."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
@@ -11,7 +10,6 @@ from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
     HOST,
     USER,
-    as_batch,
     draw_preemptions,
     execution_states,
     preempted_jobs,
@@ -22,7 +20,6 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.elastic.instances import (
     elastic_schedules,
     stretched,
-    three_jobs,
     users,
     workload,
 )
@@ -259,45 +256,3 @@ def test_preemptions_are_not_drawn_from_nonsense(knobs, message):
     fine = {"rate": 1.0, "size": 1, "duration": 60.0, "horizon": 1e6}
     with pytest.raises(ValueError, match=message):
         draw_preemptions(**fine | knobs)
-
-
-def log(**columns):
-    """A hundred jobs."""
-    times = {"submit_time": 0.0, "run_time": 60.0, "requested_time": 60.0, "nodes": 1}
-    jobs = pd.DataFrame({name: [value] * 100 for name, value in times.items()})
-    return Workload(jobs.assign(**columns), "log")
-
-
-def test_batch_is_of_the_partition_with_most_node_hours():
-    partition = ["small"] * 60 + ["large"] * 40
-    jobs = log(partition=partition, run_time=[60.0] * 60 + [600.0] * 40)
-    batch = as_batch(jobs)
-    assert len(batch) == 40 and "partition" not in batch.jobs
-    assert batch.account["reason"].tolist() == ["not of partition large, which has most node-hours"]
-    assert len(as_batch(log(partition="7"))) == 100, "one name alone tells nothing apart"
-
-
-def test_batch_of_some_jobs_is_of_a_busy_stretch():
-    run_time = [60.0] * 50 + [600.0] * 10 + [60.0] * 40
-    batch = as_batch(log(run_time=run_time, submit_time=3600.0 * 24 * np.arange(100)), jobs=10)
-    assert (batch.jobs["run_time"] == 600).all() and len(batch) == 10
-    assert batch.account["records"].tolist() == [50, 40]
-
-
-def test_batch_without_jobs_says_what_was_dropped():
-    batch = as_batch(three_jobs(), max_run_time=30.0)
-    assert not len(batch) and batch.account["records"].tolist() == [3]
-
-
-@pytest.mark.parametrize(
-    ("knobs", "message"),
-    [
-        ({"max_nodes": 0}, "max_nodes=0; expected a whole number from 1"),
-        ({"max_run_time": 0.0}, "max_run_time=0.0; expected seconds above 0"),
-        ({"jobs": -1}, "jobs=-1; expected a whole number from 1"),
-        ({"request_factor": 0.5}, "request_factor=0.5; expected a number from 1"),
-    ],
-)
-def test_batches_of_nonsense_are_refused(knobs, message):
-    with pytest.raises(ValueError, match=message):
-        as_batch(three_jobs(), **knobs)

@@ -3,15 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from cosimlib import synthetic, traces
 from cosimlib.batch import simulate_easy
-from cosimlib.elastic import (
-    Agreement,
-    compare_choices,
-    execution_states,
-    wasted_cycles,
-)
+from cosimlib.elastic import execution_states, wasted_cycles
 from cosimlib.system import System
 from cosimlib.units import DAY
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -20,6 +17,7 @@ from papers.duplyakin2017 import (
     ASSUMPTIONS,
     Inputs,
     Setting,
+    drained,
     measure_assumption,
     measure_schedules,
     measure_seed,
@@ -42,8 +40,19 @@ from papers.duplyakin2017.experiment import (
     describe,
     draw_peregrine,
 )
-from papers.duplyakin2017.measures import EXTREME, FOUR, LONG, MEASURES, SHORT, Measurements
-from tests.elastic.instances import GOLDEN, scheduled
+from papers.duplyakin2017.measures import (
+    EXTREME,
+    FOUR,
+    LONG,
+    MEASURES,
+    SHORT,
+    Agreement,
+    Measurements,
+    compare_choices,
+)
+from tests.elastic import naive
+from tests.elastic.instances import GOLDEN, scheduled, stretched
+from tests.strategies import workloads as small_workloads
 
 RULES = Claims("5-elastic", data="made up").rules
 SETTING = Setting()
@@ -225,7 +234,6 @@ def test_measurements_are_made_of_the_rooms_own_functions(workloads):
     middle = quantiles(found.peregrine)
     for policy in FOUR:
         np.testing.assert_allclose(middle.loc[SHORT + LONG, policy], wasted[policy].median())
-    assert found.choice == compare_choices(schedules.peregrine, "LIFO", "PAP")
     by_state = waste_by_priority(schedules.preferred["gaussian"], SETTING)
     whole = wasted_cycles(
         schedules.preferred["gaussian"], policy="PAP+", grace_periods=[SETTING.grace_period]
@@ -235,6 +243,37 @@ def test_measurements_are_made_of_the_rooms_own_functions(workloads):
     assert found.states["peregrine"] == execution_states(schedules.peregrine).size
     assert 0 < found.same_waste < 1 and 0 <= found.white <= 1
     assert schedules.larger.system.total_nodes == 200
+
+
+def test_nodes_in_common_by_hand():
+    """At t = 20, 75 and 150 LIFO takes nodes (3, 0), (3, 0) and (2, 1), PAP the same."""
+    found = compare_choices(GOLDEN, preempted=2, moments=np.array([20.0, 75.0, 150.0]))
+    assert found == (1.0, 1.0)
+    rows = [(0, 500, 1), (0, 500, 1), (0, 500, 1), (60, 500, 2)]
+    found = compare_choices(scheduled(*rows, nodes=5), preempted=2, moments=np.array([130.0]))
+    assert found == (0.0, 0.0), "LIFO takes the young job of two nodes, PAP two of the old ones"
+
+
+def test_idle_time_by_hand():
+    """LIFO at t = 150 takes nodes 2 (idle), 1 (job 3, 50 s left) and 3 (job 2, 300 s left)."""
+    table = drained(GOLDEN, ["LIFO"], [50, 60, 400], preempted=3, moments=[150.0])
+    assert table["touched"].tolist() == [2, 2, 2]
+    assert table["killed"].tolist() == [1.0, 0.5, 0.0]
+    assert (table["idle"] * 3600).tolist() == pytest.approx([0, 10, 350 + 100])
+
+
+@settings(max_examples=20)
+@given(workload=small_workloads(max_jobs=8), preempted=st.integers(1, 8))
+def test_drained_agrees_with_the_oracle(workload, preempted):
+    schedule = simulate_easy(stretched(workload, 25.0), System.of(8))
+    assume(schedule.end_time.max() > schedule.start_time.min())
+    states = len(naive.moments(schedule))
+    for grace in (0.0, 60.0, 150.0):
+        touched, killed, idle = naive.drained(schedule, "PAP", preempted, grace)
+        row = drained(schedule, ["PAP"], [grace], preempted=preempted).iloc[0]
+        assert row["touched"] == pytest.approx(touched / states)
+        assert row["idle"] == pytest.approx(idle / states / 3600)
+        assert np.isnan(row["killed"]) if not touched else row["killed"] * touched == killed
 
 
 def test_waste_by_priority_parts_high_and_default():

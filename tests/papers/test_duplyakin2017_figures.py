@@ -8,7 +8,6 @@ import pytest
 from cosimlib import synthetic
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
-    nodes_owned,
     preemption_values,
     prioritize,
     simulate_elastic,
@@ -18,8 +17,14 @@ from cosimlib.figures import caption, theme
 from cosimlib.figures.publishing import Publisher
 from cosimlib.system import System
 from papers.duplyakin2017 import Setting, example, figures, lend, waste, waste_by_priority
-from papers.duplyakin2017.experiment import Example
-from papers.duplyakin2017.figures import POINTS, cumulative_table, density, plot_owners
+from papers.duplyakin2017.figures import (
+    POINTS,
+    Example,
+    cumulative_table,
+    density,
+    nodes_owned,
+    plot_owners,
+)
 from tests.elastic.instances import GOLDEN, scheduled
 
 JOBS, STATES = (200, 2_000) if numba.config.DISABLE_JIT else (7_275, 100_000)
@@ -171,5 +176,7 @@ def test_owners_fill_the_machine():
 def test_owners_of_no_jobs_are_a_sentence():
     jobs = synthetic.htc(copies=1)
     nothing = jobs.keep(np.zeros(len(jobs), bool), "all")
-    figure = plot_owners(nodes_owned(simulate_elastic(nothing, System.of(20)), []), title="O")
+    figure = plot_owners(
+        nodes_owned(simulate_elastic(nothing, System.of(20)), np.empty(0)), title="O"
+    )
     assert "the workload has no jobs, so there is nothing to preempt" in caption(figure)[0]

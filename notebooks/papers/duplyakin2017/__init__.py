@@ -5,6 +5,7 @@
 - `waste`, `summarize`, `quantiles`: what a preemption at any state wastes, by policy
 - `waste_by_priority`, `priority_change`: the same by priority; `example`: vectors of figure 5
 - `measure_schedules`, `numbers`, `compare_sizes`: what the claims are decided by
+- `drained`: jobs killed, and nodes that idle within the grace period
 - `measure_seed`, `measure_assumption`: one seed under `SCHEDULERS` or `ASSUMPTIONS`, for `sweep`
 - `lend`, `sweep_sequences`: the protocol with users; `samples`: the samples of every claim
 """
@@ -16,13 +17,13 @@ from papers.duplyakin2017.experiment import (
     SCHEDULERS,
     Inputs,
     Setting,
-    example,
+    drained,
     lend,
     paper_inputs,
     simulate,
     sweep_sequences,
 )
-from papers.duplyakin2017.figures import FIGURES
+from papers.duplyakin2017.figures import FIGURES, example
 from papers.duplyakin2017.measures import (
     compare_sizes,
     measure_assumption,
@@ -39,7 +40,7 @@ from papers.duplyakin2017.measures import (
 from papers.paper import Paper
 
 __all__ = [
-    "ASSUMPTIONS", "SCHEDULERS", "Inputs", "Setting", "compare_sizes", "example", "lend",
+    "ASSUMPTIONS", "SCHEDULERS", "Inputs", "Setting", "compare_sizes", "drained", "example", "lend",
     "make_paper", "measure_assumption", "measure_schedules", "measure_seed", "numbers",
     "paper_inputs", "priority_change", "quantiles", "samples", "simulate", "summarize",
     "sweep_sequences", "waste", "waste_by_priority",

@@ -37,10 +37,9 @@ from cosimlib.elastic import (
     PREEMPTED,
     ElasticSchedule,
     draw_preemptions,
-    occupants,
-    preemption_values,
     prioritize,
     simulate_elastic,
+    touched,
     wasted_cycles,
 )
 from cosimlib.kernels.jit import kernel
@@ -254,36 +253,29 @@ def waste_by_priority(schedule: Schedule, setting: Setting, **knobs: Any) -> pd.
     return pd.concat(columns, axis=1, names=["policy", "priority"])
 
 
-class Example(NamedTuple):
-    """Figure 5: preemption vectors by policy, and boxes of the jobs of high priority.
+def drained(
+    schedule: Schedule, policies: Sequence[str], grace_periods: Sequence[float], **knobs: Any
+) -> pd.DataFrame:
+    """What becomes of the jobs that a preemption touches, over all states.
 
-    Boxes have `first` and `last` nodes, `start` and `end` (s).
+    A job that ends within the grace period wastes nothing, but if the host waits for its end, the
+    nodes taken of it are then idle until the period is over: the paper's other metric.
+
+    Returns
+    -------
+    pd.DataFrame
+        `policy`, `grace_period`, `touched` (jobs per state), `killed` (share of these), `idle`
+        (node-hours per state).
     """
-
-    nodes: int
-    vectors: dict[str, pd.DataFrame]
-    boxes: pd.DataFrame
-
-
-def example(preferred: Workload, nodes: int) -> Example:
-    """Vectors under PAP and PAP+ over a tenth of a schedule, where most jobs are preferred."""
-    narrow = preferred.keep(preferred.jobs["nodes"] <= nodes, "wider than the partition")
-    schedule = audit(simulate_easy(narrow, System.of(nodes)))
-    high = schedule.jobs[schedule.jobs["priority"] > 1]
-    starts, length = high["start_time"], max(schedule.end_time) / 10
-    begin = max(starts, key=lambda at: starts.between(at, at + 0.9 * length).sum())
-    moments = np.linspace(max(0, begin - 0.03 * length), begin + 0.97 * length, 480)
-    vectors = {
-        policy: preemption_values(schedule, moments, policy=policy) for policy in ("PAP", "PAP+")
-    }
-    held = occupants(schedule, moments).melt(ignore_index=False, value_name="job").reset_index()
-    held = held[held["job"].isin(high.index)]
-    spans = held.groupby(["job", "node"])["time"].agg(start="min", end="max").reset_index()
-    side = (spans["node"] - spans.groupby("job").cumcount()).rename("side by side")
-    boxes = spans.groupby(["job", side]).agg(
-        first=("node", "min"), last=("node", "max"), start=("start", "min"), end=("end", "max")
-    )
-    return Example(nodes, vectors, boxes)
+    rows = []
+    for policy in policies:
+        taken = touched(schedule, policy=policy, **knobs)
+        jobs, states = taken.first.sum(), len(taken.first)
+        for period in grace_periods:
+            killed = (taken.first & (taken.remaining >= period)).sum() / jobs
+            idle = np.fmax(period - taken.remaining, 0.0).sum() / states / HOUR
+            rows.append((policy, period, jobs / states, killed, idle))
+    return pd.DataFrame(rows, columns=["policy", "grace_period", "touched", "killed", "idle"])
 
 
 def lend(workloads: Mapping[str, Workload], setting: Setting, *, seed: int = 0) -> ElasticSchedule:

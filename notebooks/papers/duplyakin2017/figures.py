@@ -4,19 +4,31 @@ Violins are drawn from densities, so a million values weigh as much as ten.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlib.elastic import ElasticSchedule, execution_states, least_waste, nodes_owned
+from cosimlib.audit import audit
+from cosimlib.batch import simulate_easy
+from cosimlib.elastic import (
+    HOST,
+    USER,
+    ElasticSchedule,
+    execution_states,
+    least_waste,
+    occupants,
+    preemption_values,
+)
 from cosimlib.figures import plot_empty, plot_lines, theme
 from cosimlib.figures.elastic import period_name, vector_trace
 from cosimlib.schedule import Schedule
+from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
-from papers.duplyakin2017.experiment import TABLE_1, Example, Schedules, describe
+from papers.duplyakin2017.experiment import TABLE_1, Schedules, describe
 from papers.duplyakin2017.measures import LONG, OTHERS, SHORT, Waste, summarize, waste
 from papers.paper import Drawing
 
@@ -84,6 +96,38 @@ def figure_4(wasted: Mapping[str, Waste]) -> Drawing:
     panel = summarize_densities(wasted["PEREGRINE"], LONG)
     title = "Figure 4. Wasted cycles with long grace periods, PEREGRINE"
     return Drawing(plot_violins({"PEREGRINE": panel}, title=title), panel[0], VIOLINS)
+
+
+class Example(NamedTuple):
+    """Figure 5: preemption vectors by policy, and boxes of the jobs of high priority.
+
+    Boxes have `first` and `last` nodes, `start` and `end` (s).
+    """
+
+    nodes: int
+    vectors: dict[str, pd.DataFrame]
+    boxes: pd.DataFrame
+
+
+def example(preferred: Workload, nodes: int) -> Example:
+    """Vectors under PAP and PAP+ over a tenth of a schedule, where most jobs are preferred."""
+    narrow = preferred.keep(preferred.jobs["nodes"] <= nodes, "wider than the partition")
+    schedule = audit(simulate_easy(narrow, System.of(nodes)))
+    high = schedule.jobs[schedule.jobs["priority"] > 1]
+    starts, length = high["start_time"], max(schedule.end_time) / 10
+    begin = max(starts, key=lambda at: starts.between(at, at + 0.9 * length).sum())
+    moments = np.linspace(max(0, begin - 0.03 * length), begin + 0.97 * length, 480)
+    vectors = {
+        policy: preemption_values(schedule, moments, policy=policy) for policy in ("PAP", "PAP+")
+    }
+    held = occupants(schedule, moments).melt(ignore_index=False, value_name="job").reset_index()
+    held = held[held["job"].isin(high.index)]
+    spans = held.groupby(["job", "node"])["time"].agg(start="min", end="max").reset_index()
+    side = (spans["node"] - spans.groupby("job").cumcount()).rename("side by side")
+    boxes = spans.groupby(["job", side]).agg(
+        first=("node", "min"), last=("node", "max"), start=("start", "min"), end=("end", "max")
+    )
+    return Example(nodes, vectors, boxes)
 
 
 def figure_5(example: Example) -> Drawing:
@@ -202,6 +246,16 @@ def owners(schedule: ElasticSchedule) -> Drawing:
     owned = nodes_owned(schedule, np.linspace(0, last, 600))
     title = "Nodes of the partitions, the host and its users"
     return Drawing(plot_owners(owned, title=title), owned.reset_index())
+
+
+def nodes_owned(schedule: ElasticSchedule, moments: np.ndarray) -> pd.DataFrame:
+    """Number of nodes of each owner over time: one row per moment, one column per owner."""
+    owned, counts = schedule.ownership, {}
+    for owner in (*schedule.system.partitions, USER, HOST):
+        start, end = owned.loc[owned["owner"] == owner, ["start_time", "end_time"]].to_numpy().T
+        begun, ended = (np.searchsorted(np.sort(t), moments, "right") for t in (start, end))
+        counts[owner] = begun - ended
+    return pd.DataFrame(counts, index=pd.Index(moments, name="time"))
 
 
 def plot_owners(owned: pd.DataFrame, *, title: str) -> go.Figure:

@@ -20,9 +20,6 @@ from cosimlib.display import percent
 from cosimlib.elastic import (
     LONG_GRACE_PERIODS,
     SHORT_GRACE_PERIODS,
-    Agreement,
-    compare_choices,
-    drained,
     execution_states,
     occupants,
     preemption_values,
@@ -39,6 +36,7 @@ from papers.duplyakin2017.experiment import (
     Setting,
     Waste,
     assume,
+    drained,
     quantiles,
     simulate,
     summarize,
@@ -53,6 +51,13 @@ OTHERS, GOOD = ["RANDOM", "FIFO"], ["LIFO", "PAP"]
 WHITE = 0.25
 """Values of a vector below this count as white."""
 QUARTILES = ["25%", "75%"]
+
+
+class Agreement(NamedTuple):
+    """Share of the states in which two policies take the `same` nodes; mean `common` share."""
+
+    same: float
+    common: float
 
 
 class Measurements(NamedTuple):
@@ -116,8 +121,8 @@ def measure_schedules(
         htc=summarize(waste(schedules.htc, SHORT, **small, **sampled["htc"])),
         peregrine=summarize(wasted),
         larger=summarize(waste(schedules.larger, SHORT, **wide)),
-        choice=compare_choices(schedules.peregrine, "LIFO", "PAP", **small, **sampled["peregrine"]),
-        larger_choice=compare_choices(schedules.larger, "LIFO", "PAP", **wide),
+        choice=compare_choices(schedules.peregrine, **small, **sampled["peregrine"]),
+        larger_choice=compare_choices(schedules.larger, **wide),
         same_waste=_same_waste(wasted),
         tails=pd.DataFrame({policy: _tails(wasted[policy]) for policy in GOOD}).T,
         outlasting={
@@ -153,10 +158,19 @@ def white_share(schedule: Schedule) -> float:
     return float((values[beside] < WHITE).mean())
 
 
+def compare_choices(
+    schedule: Schedule, *, preempted: int, moments: np.ndarray, seed: int = 0
+) -> Agreement:
+    """Agreement of LIFO and PAP on the nodes to preempt."""
+    vectors = (preemption_values(schedule, moments, policy=each, seed=seed) for each in GOOD)
+    taken = [np.argsort(each.to_numpy(), kind="stable")[:, :preempted] for each in vectors]
+    common = (np.diff(np.sort(np.hstack(taken), axis=1), axis=1) == 0).sum(axis=1)
+    return Agreement(float((common == preempted).mean()), float(common.mean() / preempted))
+
+
 def _outlasting(schedule: Schedule, **knobs: Any) -> float:
     """Least share of jobs touched by LIFO and PAP that outlast 30 min."""
-    ends = drained(schedule, policies=GOOD, grace_periods=SHORT[-1:], **knobs)
-    return float(ends["killed"].min())
+    return float(drained(schedule, GOOD, SHORT[-1:], **knobs)["killed"].min())
 
 
 def _same_waste(wasted: Waste) -> float:
@@ -393,7 +407,7 @@ def measure_assumption(
     at = execution_states(schedule)
     knobs: dict[str, Any] = {"moments": at, "seed": seed}
     wasted = waste(schedule, SHORT, preempted=setting.preempted, **knobs)
-    choice = compare_choices(schedule, "LIFO", "PAP", preempted=setting.preempted, **knobs)
+    choice = compare_choices(schedule, preempted=setting.preempted, **knobs)
     gaussian = waste_by_priority(schedule, setting, **knobs).sum().unstack()  # noqa: PD010
     return {
         "states": at.size,
