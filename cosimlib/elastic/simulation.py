@@ -254,12 +254,10 @@ def _partition_names(system: System) -> list[str]:
 def _partitions(workload: Workload, system: System) -> np.ndarray:
     """Partition numbers, one per job, once each job is known to fit its partition."""
     names, partition = list(system.partitions), partition_numbers(workload, system)
-    if (partition < 0).any():
-        job = int((partition < 0).argmax())
-        raise InvalidWorkloadError(
-            f"{workload.label(job)} is for partition {workload.jobs['partition'][job]!r}; the "
-            f"system has {', '.join(names)}"
-        )
+    if "partition" in workload.jobs:
+        check.rows("partition", workload.jobs["partition"], partition >= 0,
+                   f"one of {', '.join(names)}", row=workload.label,
+                   error=InvalidWorkloadError)  # fmt: skip
     sizes = np.array(list(system.partitions.values()), dtype=np.int64)[partition]
     wide = workload.jobs["nodes"].to_numpy() > sizes
     if wide.any():

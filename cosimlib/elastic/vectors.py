@@ -219,20 +219,14 @@ def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
         If the schedule holds more nodes than the partition has.
     """
     check_followed(schedule)
+    nodes = schedule.workload.arrays(schedule.system, requested_time=False).nodes
     partition, capacity = next(iter(schedule.system.partitions.items()))
-    nodes = schedule.workload.jobs["nodes"].to_numpy()
-    if (nodes > capacity).any():
-        job = int((nodes > capacity).argmax())
-        raise InvalidWorkloadError(
-            f"{schedule.workload.label(job)} asks for {nodes[job]} nodes; partition {partition!r} "
-            f"has {capacity}; drop it with Workload.keep or take a wider partition"
-        )
     start_time, end_time = (
         np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
     )
     check.room("nodes of all jobs", float(nodes.sum()), "keep fewer or narrower jobs",
                most=MOST_HELD, where=schedule.name)  # fmt: skip
-    line = occupancy.timeline(start_time, end_time, np.array(nodes), capacity)
+    line = occupancy.timeline(start_time, end_time, nodes, capacity)
     if (line.held == IDLE).any():
         place = int((line.held == IDLE).argmax())
         job = int(np.searchsorted(line.first, place, side="right")) - 1

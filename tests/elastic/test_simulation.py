@@ -218,7 +218,7 @@ def test_wrong_workloads_are_refused():
                     partition=["a", "b"])  # fmt: skip
     with pytest.raises(InvalidWorkloadError, match="job 1 asks for 5 nodes; partition 'b' has 4"):
         simulate_elastic(wide, System.of(a=9, b=4))
-    with pytest.raises(InvalidWorkloadError, match="job 0 is for partition 'a'; the system has c"):
+    with pytest.raises(InvalidWorkloadError, match="job 0 has partition='a'; expected one of c"):
         simulate_elastic(wide, System.of(c=9))
 
 

@@ -220,15 +220,10 @@ def compare_sizes(found: Measurements) -> pd.DataFrame:
         "between LIFO and PAP, relative to RANDOM",
         "nodes that both take",
     ]
-    sizes = {
-        "N": (found.peregrine, found.choice),
-        "10 N": (found.larger, found.larger_choice),
-    }
-    table = {
-        size: [worse_of_good(summary), lifo_from_pap(summary), choice.common]
-        for size, (summary, choice) in sizes.items()
-    }
-    return pd.DataFrame(table, names)
+    sizes = {"N": found.peregrine, "10 N": found.larger}
+    table = pd.DataFrame({n: [worse_of_good(s), lifo_from_pap(s)] for n, s in sizes.items()})
+    table.loc[2] = found.choice.common, found.larger_choice.common
+    return table.set_axis(names)
 
 
 def movement(
