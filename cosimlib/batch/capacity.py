@@ -20,9 +20,9 @@ ENDS, KNOWN, BEGINS = range(3)
 EDGE = record_type(floats="time start end known", integers="edge nodes kills")
 """An edge of a window; the window's start, end, nodes, when it is known, and whether it kills."""
 
-FLOATS, INTEGERS = "next_fall", "edges closed enforced"
-"""Fields of a state: the edges passed, the nodes closed, those of them for which jobs are killed,
-and when the next window that is known begins."""
+FLOATS, INTEGERS = "next_edge next_fall", "edges closed enforced"
+"""Fields of a state: when the next edge comes, and when the next window that is known begins; the
+edges passed, the nodes closed, those of them for which jobs are killed."""
 
 _LAST = records(1, EDGE, time=np.inf, edge=ENDS)
 """What comes after all edges."""
@@ -63,7 +63,7 @@ def pass_edges(edges: np.recarray, expected: np.recarray, state: np.record, now:
             state.closed += sign * edge.nodes
             if edge.kills:
                 state.enforced += sign * edge.nodes
-    state.next_fall = np.inf
+    state.next_edge, state.next_fall = edges[state.edges].time, np.inf
     for row in range(state.edges, edges.size):
         if edges[row].edge == BEGINS and edges[row].known <= now:
             state.next_fall = edges[row].time

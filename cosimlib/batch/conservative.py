@@ -36,20 +36,47 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.batch import capacity, queue
 from cosimlib.batch import machine as machines
-from cosimlib.batch import plan as planning
-from cosimlib.batch.machine import machine_of
+from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
 from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
-from cosimlib.batch.plan import JOB, STATE, Plan
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type, whole
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
 RESERVATIONS = ("kept", "replanned")
+
+JOB = record_type(
+    floats=f"{queue.FLOATS} reserved promised none_before",
+    integers=f"{queue.INTEGERS} alike version",
+)
+"""A job; its start, its reservation and the first that it had, NaN before.
+
+`alike` is one of the jobs of the same nodes and requested time. In the record of that one,
+`none_before` is a moment before which such jobs find no start, as long as nothing has come free
+since `version`.
+"""
+
+STATE = record_type(
+    floats=f"{STATE_FLOATS} next_start rises movable_before",
+    integers=f"{STATE_INTEGERS} waiting breakpoints version overdue promises events idle",
+)
+"""State of a simulation: when the next reservation begins; before when waiting jobs could move.
+
+Then the jobs waiting; what `availability` needs; how often nodes came free in the plan; whether a
+job has outlived its request; whether first reservations are asked for; how often a job or a window
+has come, begun or ended; how many jobs were planned at instants at which none did.
+"""
+
+FIRST = whole(0)
+
+MOST_IDLE, MOST_IDLE_PER_JOB = 1_000_000, 2_000
+"""Jobs planned at most, in all and per job, at instants at which none comes, begins or ends."""
 
 
 def simulate_conservative(
@@ -138,7 +165,7 @@ def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.re
     state.next_start, state.movable_before = np.inf, -np.inf
     profile = np.recarray(2 * jobs.size + machine.edges.size + 4, BREAKPOINT)
     simulate = _keep_reservations if reservations == "kept" else _plan_anew
-    simulate(Plan(machine, np.empty(jobs.size, np.int64), profile))
+    simulate(*machine, np.empty(jobs.size, np.int64), profile)
     if state.now < np.inf:
         _refuse(run.workload, jobs, state.now)
     return jobs
@@ -148,7 +175,7 @@ def _refuse(workload: Workload, jobs: np.recarray, now: float) -> None:
     """Raise: plans were made without end for now and, a short request later, again."""
     is_running = jobs.start_time + jobs.run_time > now
     over = np.where(is_running, jobs.run_time - jobs.requested_time, -np.inf)
-    is_waiting = np.isnan(jobs.start_time) & ~np.isnan(jobs.reserved)
+    is_waiting = np.isnan(jobs.start_time) & np.isfinite(jobs.reserved)
     request = np.where(is_waiting, jobs.requested_time, np.inf)
     longest, shortest = int(over.argmax()), int(request.argmin())
     raise check.ArgumentError(
@@ -159,80 +186,204 @@ def _refuse(workload: Workload, jobs: np.recarray, now: float) -> None:
 
 
 @kernel
-def _keep_reservations(plan: Plan) -> None:
+def _keep_reservations(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray,
+    state: np.record,
+    waiting: np.ndarray,
+    profile: np.recarray,
+) -> None:
     """Simulate reservations that move earlier only, as long as no job outlives its request."""
-    state, waiting, profile = plan.machine.state, plan.waiting, plan.profile
     availability.clear(profile, state, -np.inf, state.free)
-    while planning.next_instant(plan):
+    while _next_instant(jobs, ends, state):
         availability.advance(profile, state, state.now)
-        begun, was_overdue = state.begun, state.overdue
-        ended = planning.absorb_ends(plan)
-        is_broken = planning.absorb_edges(plan)
-        state.overdue = planning.is_overdue(plan.machine.expected, state)
+        was_overdue = state.overdue
+        ended = _absorb_ends(jobs, ends, expected, state, profile)
+        is_broken = _absorb_edges(jobs, ends, expected, edges, state, profile)
+        state.overdue = state.releases > 0 and expected[state.releases - 1].time <= state.now
         if state.overdue or was_overdue or is_broken:
-            _renew(plan)
-        else:
-            planning.begin_reserved(plan)
-            if ended and state.movable_before > state.now:
-                _compress(plan)
-        first, queued = planning.submit(plan), waiting[: state.waiting]
-        planning.reserve_all(plan, queued[queued.size - (state.submitted - first) :])
-        planning.promise(plan.machine.jobs, first, state.submitted)
-        if state.begun > begun:
-            planning.drop_begun(plan)
+            _renew(jobs, expected, state, waiting, profile)
+        elif ended and state.movable_before > state.now:
+            _compress(jobs, state, waiting, profile)
+        first, queued = _submit(jobs, state, waiting), waiting[: state.waiting]
+        _reserve_all(jobs, state, profile, queued[queued.size - (state.submitted - first) :])
+        _promise(jobs, first, state.submitted)
+        _begin_due(jobs, ends, expected, state, waiting)
 
 
 @kernel
-def _plan_anew(plan: Plan) -> None:
+def _plan_anew(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray,
+    state: np.record,
+    waiting: np.ndarray,
+    profile: np.recarray,
+) -> None:
     """Simulate plans that are made from nothing at every instant.
 
     A plan ends where no job that is left could begin before the next event, for a reservation only
     takes nodes from those planned later. It is whole where first reservations are asked for.
     """
-    state = plan.machine.state
-    availability.clear(plan.profile, state, -np.inf, state.free)
-    while planning.next_instant(plan):
-        planning.absorb_ends(plan)
-        planning.absorb_edges(plan)
-        first = planning.submit(plan)
+    availability.clear(profile, state, -np.inf, state.free)
+    while _next_instant(jobs, ends, state):
+        _absorb_ends(jobs, ends, expected, state, profile)
+        _absorb_edges(jobs, ends, expected, edges, state, profile)
+        first = _submit(jobs, state, waiting)
         is_whole = state.promises and first < state.submitted
-        before = np.inf if is_whole else machines.next_event(plan.machine)
-        planning.order_queue(plan)
-        planning.lay_out(plan)
-        numbers, place, planned = plan.waiting[: state.waiting], planning.FIRST, planning.FIRST
+        before = np.inf if is_whole else machines.next_event(jobs, ends, state)
+        queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
+        _drop_reservations(jobs, expected, state, waiting, profile)
+        numbers, place, planned = waiting[: state.waiting], FIRST, FIRST
         while place < numbers.size:
-            if planning.earliest_start(plan, numbers[place], before) < before:
+            if _earliest_start(jobs, state, profile, numbers[place], before) < before:
                 while planned <= place:
-                    planned = planning.reserve(plan, numbers, planned)
+                    planned = _reserve(jobs, state, profile, numbers, planned)
                 place = planned
             else:
                 place += 1
         if is_whole:
-            planning.promise(plan.machine.jobs, first, state.submitted)
+            _promise(jobs, first, state.submitted)
+        _begin_due(jobs, ends, expected, state, waiting)
 
 
 @kernel
-def _renew(plan: Plan) -> None:
-    """Make all reservations anew, in order of the starts reserved so far."""
-    planning.order_by_reservation(plan)
-    planning.lay_out(plan)
-    planning.reserve_all(plan, plan.waiting[: plan.machine.state.waiting])
-    plan.machine.state.movable_before = -np.inf
+def _next_instant(jobs: np.recarray, ends: np.recarray, state: np.record) -> bool:
+    """Go on to the next event or reserved start; False if there is none, or too many idle."""
+    events = state.submitted + state.edges + 2 * state.begun - state.running
+    if events == state.events:
+        state.idle += state.waiting
+    state.events = events
+    now: float = min(machines.next_event(jobs, ends, state), state.next_start)
+    state.now = now
+    return now < np.inf and state.idle <= MOST_IDLE + MOST_IDLE_PER_JOB * jobs.size
 
 
 @kernel
-def _compress(plan: Plan) -> None:
+def _absorb_ends(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    profile: np.recarray,
+) -> bool:
+    """End jobs, and let what they leave early be free in the plan; whether any ends by now."""
+    ended = False
+    while machines.is_end_due(ends, state):
+        job, ended = jobs[machines.end(jobs, ends, expected, state, state.running)], True
+        expected_end = job.start_time + job.requested_time
+        if expected_end > state.now:
+            availability.add(profile, state, state.now, expected_end, job.nodes)
+            state.movable_before = max(state.movable_before, expected_end)
+            state.version += 1
+    return ended
+
+
+@kernel
+def _absorb_edges(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray,
+    state: np.record,
+    profile: np.recarray,
+) -> bool:
+    """Pass the edges of windows up to now, and kill; whether this breaks promises.
+
+    A window that becomes known takes its nodes in the plan, where they may not all be free.
+    """
+    if state.next_edge > state.now:
+        return False
+    is_broken, first, running = False, state.edges, state.running
+    machines.pass_edges(jobs, ends, expected, edges, state)
+    for row in range(first, state.edges):
+        edge = edges[row]
+        if edge.edge == capacity.KNOWN:
+            least = availability.min_free(profile, state, edge.start, edge.end)
+            is_broken = is_broken or least < edge.nodes
+            availability.add(profile, state, edge.start, edge.end, -edge.nodes)
+    return is_broken or state.running < running
+
+
+@kernel
+def _submit(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> int:
+    """Put the jobs that come by now at the end of the queue; return the first of them."""
+    first = state.submitted
+    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
+        waiting[state.waiting] = state.submitted
+        state.submitted += 1
+        state.waiting += 1
+    return first
+
+
+@kernel
+def _promise(jobs: np.recarray, first: int, last: int) -> None:
+    """Note the reservations of some jobs as their first ones."""
+    for number in range(first, last):
+        jobs[number].promised = jobs[number].reserved
+
+
+@kernel
+def _begin_due(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    waiting: np.ndarray,
+) -> None:
+    """Begin the jobs that are reserved by now, and find out which reservation is the next."""
+    if state.next_start > state.now:
+        return
+    kept, state.next_start = 0, np.inf
+    for number in waiting[: state.waiting]:
+        job = jobs[number]
+        if job.reserved <= state.now and job.nodes <= state.free:
+            machines.begin(jobs, ends, expected, state, number)
+            continue
+        if job.reserved > state.now:
+            state.next_start = min(state.next_start, job.reserved)
+        waiting[kept] = number
+        kept += 1
+    state.waiting = kept
+
+
+@kernel
+def _renew(
+    jobs: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    waiting: np.ndarray,
+    profile: np.recarray,
+) -> None:
+    """Make all reservations anew, in order of the starts reserved so far (ties: the queue's)."""
+    numbers = waiting[: state.waiting]
+    for number in numbers:
+        jobs[number].before_rank = jobs[number].reserved
+    queue.sort(jobs, numbers, state.kind, state.now)
+    for number in numbers:
+        jobs[number].before_rank = 0.0
+    _drop_reservations(jobs, expected, state, waiting, profile)
+    _reserve_all(jobs, state, profile, numbers)
+    state.movable_before = -np.inf
+
+
+@kernel
+def _compress(
+    jobs: np.recarray, state: np.record, waiting: np.ndarray, profile: np.recarray
+) -> None:
     """Lift every waiting job, in the queue's order, and place it anew at its earliest start.
 
     Every job had its earliest start before nodes came free. So none of more nodes than are free
     where they did can move, nor one equal to the last that could not, with the same reservation.
     """
-    planning.order_queue(plan)
-    jobs, profile, state = plan.machine.jobs, plan.profile, plan.machine.state
+    queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
     before, state.movable_before = state.movable_before, -np.inf
     most, is_stale = availability.max_free(profile, state, before), False
     alike, reserved = -1, 0.0
-    for number in plan.waiting[: state.waiting]:
+    for number in waiting[: state.waiting]:
         job = jobs[number]
         if is_stale and job.nodes > most:
             most, is_stale = availability.max_free(profile, state, before), False
@@ -250,6 +401,81 @@ def _compress(plan: Plan) -> None:
             state.version += 1
             state.movable_before = max(state.movable_before, end)
             before = max(before, end)
-            planning.expect_start(state, start)
-            if start <= state.now:
-                machines.begin(plan.machine, number)
+            state.next_start = min(state.next_start, start)
+
+
+@kernel
+def _drop_reservations(
+    jobs: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    waiting: np.ndarray,
+    profile: np.recarray,
+) -> None:
+    """Drop all reservations: a plan of the running jobs alone.
+
+    If a job has outlived its request, its nodes count as free from now on.
+    """
+    for number in waiting[: state.waiting]:
+        jobs[number].reserved = np.inf
+    free = state.free
+    availability.clear(profile, state, state.now, free)
+    for row in range(state.releases - 1, -1, -1):
+        free += expected[row].nodes
+        if expected[row].time > state.now:
+            profile[state.breakpoints].time = expected[row].time
+            state.breakpoints += 1
+            if expected[row].nodes < 0:
+                state.rises = expected[row].time
+        profile[state.breakpoints - 1].free = free
+    state.version += 1
+    state.next_start = np.inf
+
+
+@kernel
+def _earliest_start(
+    jobs: np.recarray, state: np.record, profile: np.recarray, number: int, before: float
+) -> float:
+    """The earliest start of a job, if that is before a moment; else the moment, or a later one."""
+    job = jobs[number]
+    alike = jobs[job.alike]
+    since = alike.none_before if alike.version == state.version else state.now
+    if since >= before:
+        return since
+    start = availability.earliest_start(
+        profile, state, job.nodes, job.requested_time, since, before, np.inf
+    )
+    alike.none_before, alike.version = min(start, before), state.version
+    return alike.none_before
+
+
+@kernel
+def _reserve_all(
+    jobs: np.recarray, state: np.record, profile: np.recarray, numbers: np.ndarray
+) -> None:
+    """Reserve the earliest start for each of these jobs in turn."""
+    place = FIRST
+    while place < numbers.size:
+        place = _reserve(jobs, state, profile, numbers, place)
+
+
+@kernel
+def _reserve(
+    jobs: np.recarray, state: np.record, profile: np.recarray, numbers: np.ndarray, place: int
+) -> int:
+    """Reserve the earliest start for the job at a place; return the next place.
+
+    So for the equal jobs that come next, as far as they fit beside it.
+    """
+    job, last = jobs[numbers[place]], place + 1
+    start = _earliest_start(jobs, state, profile, numbers[place], np.inf)
+    end = start + job.requested_time
+    if last < numbers.size and jobs[numbers[last]].alike == job.alike:
+        stop = place + availability.min_free(profile, state, start, end) // job.nodes
+        while last < min(stop, numbers.size) and jobs[numbers[last]].alike == job.alike:
+            last += 1
+    availability.add(profile, state, start, end, (place - last) * job.nodes)
+    state.next_start = min(state.next_start, start)
+    for number in numbers[place:last]:
+        jobs[number].reserved = start
+    return last

@@ -33,7 +33,7 @@ import numpy as np
 from cosimlib import checks as check
 from cosimlib.batch import machine as machines
 from cosimlib.batch import queue
-from cosimlib.batch.machine import NO_JOB, STATE_FLOATS, STATE_INTEGERS, Machine, machine_of
+from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
 from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
 from cosimlib.batch.prediction import Predictions, simulate_predicted
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
@@ -41,7 +41,7 @@ from cosimlib.kernels import backfilling, tournament
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type
-from cosimlib.kernels.tournament import NOBODY, ROOT
+from cosimlib.kernels.tournament import ROOT
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -163,74 +163,84 @@ def simulate_in_passes(
     machine.state.longest = jobs.requested_time.max(initial=0.0)
     jobs.coming = queue.coming(jobs.rank, run.kind)
     limits = np.recarray(machine.edges.size + 3, STEP)
-    _simulate(machine, tournament.empty(jobs.size), limits)
+    _simulate(*machine, tournament.empty(jobs.size), limits)
     return jobs.start_time.copy(), jobs.run_time.copy()
 
 
 @kernel
-def _simulate(machine: Machine, tree: np.recarray, limits: np.recarray) -> None:
-    """Write start times: events are absorbed, and there is a pass, until nothing is left to do."""
-    state = machine.state
-    state.now = machines.next_event(machine)
-    while state.now < np.inf:
-        _absorb_events(machine, tree)
-        _run_pass(machine, tree, limits)
-        state.now = machines.next_event(machine)
-
-
-@kernel
-def _absorb_events(machine: Machine, tree: np.recarray) -> None:
-    """Absorb all events of this instant, or the first of them if each has a pass.
+def _simulate(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray,
+    state: np.record,
+    tree: np.recarray,
+    limits: np.recarray,
+) -> None:
+    """Write start times: events come, and there is a pass after those of an instant, or after each.
 
     The edges of windows at one instant are one event.
     """
-    jobs, state = machine.jobs, machine.state
-    while machines.end_next(machine) != NO_JOB:
-        if state.per_event:
-            return
-    if machines.pass_edges(machine) and state.per_event:
-        return
-    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
-        queue.submit_next(machine, tree)
-        if state.per_event:
-            return
+    event = machines.next_event(jobs, ends, state)
+    while event < np.inf:
+        state.now = event
+        if machines.is_end_due(ends, state):
+            machines.end(jobs, ends, expected, state, state.running)
+        elif state.next_edge <= state.now:
+            machines.pass_edges(jobs, ends, expected, edges, state)
+        else:
+            queue.submit_next(jobs, state, tree)
+        event = machines.next_event(jobs, ends, state)
+        is_last = event > state.now or state.per_event
+        if is_last and tree[ROOT].nodes <= state.free:
+            _run_pass(jobs, ends, expected, state, tree, limits)
+            event = machines.next_event(jobs, ends, state)
 
 
 @kernel
-def _run_pass(machine: Machine, tree: np.recarray, limits: np.recarray) -> None:
+def _run_pass(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    tree: np.recarray,
+    limits: np.recarray,
+) -> None:
     """One pass: heads that fit begin, and then the jobs that do not delay the blocked head."""
-    state, leaf = machine.state, ROOT
-    state.limits = 0
+    state.limits, leaf = 0, ROOT
     while tree[ROOT].nodes <= state.free:
-        leaf = queue.head(machine, tree, limits)
-        if not _fits(machine, tree[leaf]):
+        leaf = queue.head(jobs, state, tree, limits)
+        if not _fits(expected, state, tree[leaf]):
             break
-        _begin(machine, tree, limits, leaf)
+        machines.begin(jobs, ends, expected, state, queue.remove(jobs, tree, leaf))
     if tree[ROOT].nodes > state.free or state.rule == NO_BACKFILLING:
         return
-    _keep_for_head(machine, limits, tree[leaf])
-    leaf = queue.next_fitting(machine, tree, limits, ROOT, state.free)
+    _keep_for_head(expected, limits, state, tree[leaf])
+    leaf = queue.next_fitting(jobs, state, tree, limits, ROOT, state.free)
     while leaf > 0:
-        _begin(machine, tree, limits, leaf)
-        leaf = queue.next_fitting(machine, tree, limits, leaf, state.free)
+        backfilling.take(limits, state, tree[leaf].nodes, state.now + tree[leaf].time)
+        machines.begin(jobs, ends, expected, state, queue.remove(jobs, tree, leaf))
+        leaf = queue.next_fitting(jobs, state, tree, limits, leaf, state.free)
 
 
 @kernel
-def _fits(machine: Machine, job: np.record) -> bool:
+def _fits(expected: np.recarray, state: np.record, job: np.record) -> bool:
     """Whether a job fits now, and for as long as its requested time."""
-    expected, state, now = machine.expected, machine.state, machine.state.now
-    if job.nodes > state.free or now + job.time <= state.next_fall:
+    if job.nodes > state.free or state.now + job.time <= state.next_fall:
         return job.nodes <= state.free
+    now = state.now
     return backfilling.earliest_start(expected, state, job.nodes, job.time, now) == now
 
 
 @kernel
-def _keep_for_head(machine: Machine, limits: np.recarray, head: np.record) -> None:
+def _keep_for_head(
+    expected: np.recarray, limits: np.recarray, state: np.record, head: np.record
+) -> None:
     """Limit the jobs that overtake, so that none delays the blocked head or runs into a window.
 
     They end by its shadow time or take extra nodes; without extra nodes, they end before it.
     """
-    expected, state, now = machine.expected, machine.state, machine.state.now
+    now = state.now
     begin, last_end = now, now + state.longest
     if state.rule != NO_RESERVATION:
         begin = backfilling.earliest_start(expected, state, head.nodes, head.time, now)
@@ -241,13 +251,3 @@ def _keep_for_head(machine: Machine, limits: np.recarray, head: np.record) -> No
     backfilling.limit_by_falls(expected, limits, state, kept, now, until)
     if state.rule == STRICTLY_BEFORE:
         backfilling.limit(limits, state, np.nextafter(begin, -np.inf), backfilling.NONE)
-
-
-@kernel
-def _begin(machine: Machine, tree: np.recarray, limits: np.recarray, leaf: int) -> None:
-    """Let the job of a leaf begin."""
-    number, nodes, end = tree[leaf].job, tree[leaf].nodes, machine.state.now + tree[leaf].time
-    tournament.put(tree, leaf, NOBODY, np.inf)
-    machine.jobs[number].leaf = 0
-    backfilling.take(limits, machine.state, nodes, end)
-    machines.begin(machine, number)

@@ -2,7 +2,11 @@
 
 Things happen when a job ends, when a window of a calendar becomes known, begins or ends (see
 `batch.capacity`), and when a job is submitted; at equal times in this order. Running jobs are in
-order of their true ends, the next end last (ties: the job that began first ends first).
+order of their true ends, the next end last (ties: the job that began first ends first). Before them
+is an end at infinity.
+
+Kernels take arrays one by one, and each only those that it needs: Numba counts the references to
+every array of a tuple at every call.
 """
 
 from typing import NamedTuple
@@ -46,91 +50,83 @@ def machine_of(run: Prepared, job: np.dtype, state: np.dtype, **fields: float) -
     fields = {"free": run.total_nodes, "kind": run.kind, "next_fall": np.inf, **fields}
     return Machine(
         jobs,
-        np.recarray(most, END),
+        records(most + 1, END, time=np.inf, job=NO_JOB),
         np.recarray(most + edges.size, STEP),
         edges,
-        records(1, state, **fields)[0],
+        records(1, state, next_edge=edges[0].time, **fields)[0],
     )
 
 
 @kernel
-def next_event(machine: Machine) -> float:
+def next_event(jobs: np.recarray, ends: np.recarray, state: np.record) -> float:
     """The next end, edge of a window or submission (s); infinity once every job has ended."""
-    jobs, state = machine.jobs, machine.state
-    if state.begun == jobs.size and state.running == 0:
-        return np.inf
-    event = machine.edges[state.edges].time
+    event = min(state.next_edge, ends[state.running].time)
     if state.submitted < jobs.size:
-        event = min(event, jobs[state.submitted].submit_time)
-    if state.running > 0:
-        event = min(event, machine.ends[state.running - 1].time)
-    return event
+        return min(event, jobs[state.submitted].submit_time)
+    return event if state.begun < jobs.size or state.running > 0 else np.inf
 
 
 @kernel
-def begin(machine: Machine, number: int) -> None:
+def begin(
+    jobs: np.recarray, ends: np.recarray, expected: np.recarray, state: np.record, number: int
+) -> None:
     """Begin a job now; it is expected to end as requested."""
-    job, ends, state = machine.jobs[number], machine.ends, machine.state
+    job = jobs[number]
     job.start_time = state.now
     end, place = state.now + job.run_time, state.running
-    while place > 0 and ends[place - 1].time <= end:
-        ends[place].time, ends[place].job = ends[place - 1].time, ends[place - 1].job
+    while ends[place].time <= end:
+        ends[place + 1].time, ends[place + 1].job = ends[place].time, ends[place].job
         place -= 1
-    ends[place].time, ends[place].job = end, number
+    ends[place + 1].time, ends[place + 1].job = end, number
     state.running += 1
     state.begun += 1
     state.free -= job.nodes
-    backfilling.expect(machine.expected, state, state.now + job.requested_time, job.nodes)
+    backfilling.expect(expected, state, state.now + job.requested_time, job.nodes)
 
 
 @kernel
-def end_next(machine: Machine) -> int:
-    """End the job that ends next, and return its number; `NO_JOB` if none ends by now."""
-    last = machine.state.running - 1
-    if last < 0 or machine.ends[last].time > machine.state.now:
-        return NO_JOB
-    return _end(machine, last)
+def is_end_due(ends: np.recarray, state: np.record) -> bool:
+    """Whether a job ends by now."""
+    return ends[state.running].time <= state.now
 
 
 @kernel
-def _end(machine: Machine, place: int) -> int:
-    """End the running job at a place, and return its number."""
-    ends, state, number = machine.ends, machine.state, machine.ends[place].job
-    running: int = state.running - 1
-    state.running = running
-    for row in range(place, running):
+def end(
+    jobs: np.recarray, ends: np.recarray, expected: np.recarray, state: np.record, place: int
+) -> int:
+    """End the running job at a place, the last if it ends next, and return its number."""
+    number = ends[place].job
+    for row in range(place, state.running):
         ends[row].time, ends[row].job = ends[row + 1].time, ends[row + 1].job
-    job = machine.jobs[number]
+    state.running -= 1
+    job = jobs[number]
     state.free += job.nodes
-    backfilling.expect(machine.expected, state, job.start_time + job.requested_time, -job.nodes)
+    backfilling.expect(expected, state, job.start_time + job.requested_time, -job.nodes)
     return number
 
 
 @kernel
-def pass_edges(machine: Machine) -> bool:
-    """Pass the edges of windows up to now, and kill jobs until the others fit; whether any."""
-    state = machine.state
-    if machine.edges[state.edges].time > state.now:
-        return False
-    capacity.pass_edges(machine.edges, machine.expected, state, state.now)
-    while state.running > 0 and state.enforced - state.closed > state.free:
-        _kill_one(machine)
-    return True
-
-
-@kernel
-def _kill_one(machine: Machine) -> None:
-    """Cut the run of a job, so that it ends now.
+def pass_edges(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray,
+    state: np.record,
+) -> None:
+    """Pass the edges of windows up to now, and kill jobs until the others fit.
 
     First jobs that have outlived their requests, then those that started last, then higher rows.
     """
-    now, chosen, last = machine.state.now, NO_JOB, (False, -np.inf, NO_JOB)
-    for place in range(machine.state.running):
-        number = machine.ends[place].job
-        job = machine.jobs[number]
-        this = (job.start_time + job.requested_time <= now, job.start_time, number)
-        if this > last:
-            chosen, last = place, this
-    job = machine.jobs[machine.ends[chosen].job]
-    job.run_time = capacity.cut_length(job.start_time, now)
-    _end(machine, chosen)
+    now = state.now
+    capacity.pass_edges(edges, expected, state, now)
+    while state.running > 0 and state.enforced - state.closed > state.free:
+        chosen, last = NO_JOB, (False, -np.inf, NO_JOB)
+        for place in range(1, state.running + 1):
+            number = ends[place].job
+            job = jobs[number]
+            this = (job.start_time + job.requested_time <= now, job.start_time, number)
+            if this > last:
+                chosen, last = place, this
+        job = jobs[ends[chosen].job]
+        job.run_time = capacity.cut_length(job.start_time, now)
+        end(jobs, ends, expected, state, chosen)

@@ -10,7 +10,7 @@ rather than user runtime estimates, IEEE TPDS 18(6), 2007). The paper differs: a
 too short grows by steps of 1, 5, 15, 30 minutes and so on, not at once to the requested time.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,12 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.batch import machine as machines
 from cosimlib.batch import queue
-from cosimlib.batch.machine import NO_JOB, STATE_FLOATS, STATE_INTEGERS, Machine, machine_of
+from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
 from cosimlib.batch.orders import HEAD_FIRST, Prepared
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, records
+from cosimlib.kernels.records import record_type
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 LAST_TWO = "last two"
@@ -31,24 +31,16 @@ EXPECTED = f"{LAST_TWO!r}, or the predicted run time of each job in seconds"
 
 Predictions: TypeAlias = str | pd.Series | np.ndarray
 
-JOB = record_type(floats=f"{queue.FLOATS} predicted", integers=f"{queue.INTEGERS} user")
-USER = record_type(floats="last before", integers="ended")
-"""How many jobs of a user have ended, and the run times of the last two of them."""
+JOB = record_type(
+    floats=f"{queue.FLOATS} predicted last before", integers=f"{queue.INTEGERS} user ended"
+)
+"""A job, and one job of its user, in whose record stand how many of the user's jobs have ended, and
+the run times of the last two."""
 
 STATE = record_type(
     floats=STATE_FLOATS,
     integers=f"{STATE_INTEGERS} shortest_first last_two per_event extra_nodes waiting limits",
 )
-
-
-class Predicted(NamedTuple):
-    """The machine, its users, waiting jobs; ends as predicted, limits of jobs that overtake."""
-
-    machine: Machine
-    users: np.recarray
-    waiting: np.ndarray
-    planned: np.recarray
-    limits: np.recarray
 
 
 def simulate_predicted(
@@ -71,12 +63,13 @@ def simulate_predicted(
     )  # fmt: skip
     jobs = machine.jobs
     jobs.predicted = np.minimum(_given(run.workload, jobs, predict), jobs.requested_time)
-    user = pd.factorize(run.workload.column("user"))[0]
+    numbers = pd.Series(np.arange(jobs.size))
+    first = numbers.groupby(run.workload.column("user").to_numpy()).transform("first")
     # A job that names no user is one of its own.
-    jobs.user = np.where(user < 0, user.max(initial=0) + 1 + np.arange(user.size), user)
+    jobs.user = first.fillna(numbers)
     waiting, planned = np.empty(jobs.size, np.int64), np.empty_like(machine.expected)
-    users, limits = records(2 * user.size + 1, USER), np.recarray(1, STEP)
-    _simulate(Predicted(machine, users, waiting, planned, limits))
+    limits = np.recarray(1, STEP)
+    _simulate(jobs, machine.ends, machine.expected, machine.state, waiting, planned, limits)
     return jobs.start_time.copy()
 
 
@@ -98,44 +91,44 @@ def _given(workload: Workload, jobs: np.recarray, predict: Predictions) -> np.nd
 
 
 @kernel
-def _simulate(run: Predicted) -> None:
-    """Write start times: events are absorbed, and there is a pass, until nothing is left to do."""
-    machine, state = run.machine, run.machine.state
-    state.now = machines.next_event(machine)
-    while state.now < np.inf:
-        _absorb_events(run)
-        _predict(run)
-        queue.sort(machine.jobs, run.waiting[: state.waiting], state.kind, state.now)
-        _run_pass(run)
-        state.now = machines.next_event(machine)
+def _simulate(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    waiting: np.ndarray,
+    planned: np.recarray,
+    limits: np.recarray,
+) -> None:
+    """Write start times: events come, and there is a pass after those of an instant, or after each.
+
+    `planned` has room for the ends of running jobs as predicted.
+    """
+    event = machines.next_event(jobs, ends, state)
+    while event < np.inf:
+        state.now = event
+        if machines.is_end_due(ends, state):
+            job = jobs[machines.end(jobs, ends, expected, state, state.running)]
+            user = jobs[job.user]
+            user.ended, user.before, user.last = user.ended + 1, user.last, job.run_time
+        else:
+            waiting[state.waiting] = state.submitted
+            state.waiting += 1
+            state.submitted += 1
+        event = machines.next_event(jobs, ends, state)
+        if event > state.now or state.per_event:
+            _predict(jobs, state, waiting)
+            queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
+            _run_pass(jobs, ends, expected, state, waiting, planned, limits)
+            event = machines.next_event(jobs, ends, state)
 
 
 @kernel
-def _absorb_events(run: Predicted) -> None:
-    """Absorb all events of this instant, or the first of them if each has a pass."""
-    jobs, state = run.machine.jobs, run.machine.state
-    number = machines.end_next(run.machine)
-    while number != NO_JOB:
-        user = run.users[jobs[number].user]
-        user.ended, user.before, user.last = user.ended + 1, user.last, jobs[number].run_time
-        if state.per_event:
-            return
-        number = machines.end_next(run.machine)
-    while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
-        run.waiting[state.waiting] = state.submitted
-        state.waiting += 1
-        state.submitted += 1
-        if state.per_event:
-            return
-
-
-@kernel
-def _predict(run: Predicted) -> None:
+def _predict(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> None:
     """Renew the predictions of waiting jobs, and their ranks where these are predictions."""
-    state = run.machine.state
-    for number in run.waiting[: state.waiting]:
-        job = run.machine.jobs[number]
-        user = run.users[job.user]
+    for number in waiting[: state.waiting]:
+        job = jobs[number]
+        user = jobs[job.user]
         if state.last_two and user.ended > 1:
             job.predicted = min(job.requested_time, (user.last + user.before) / 2.0)
         if state.shortest_first:
@@ -143,39 +136,52 @@ def _predict(run: Predicted) -> None:
 
 
 @kernel
-def _run_pass(run: Predicted) -> None:
+def _run_pass(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    waiting: np.ndarray,
+    planned: np.recarray,
+    limits: np.recarray,
+) -> None:
     """One pass: each job in order starts if it may, and the first that does not is reserved."""
-    jobs, state, waiting = run.machine.jobs, run.machine.state, run.waiting
     kept = state.limits = 0
     for place in range(state.waiting):
         number = waiting[place]
         job = jobs[number]
         end = state.now + job.predicted
-        if backfilling.may_start(run.limits, state, job.nodes, end):
-            backfilling.take(run.limits, state, job.nodes, end)
-            machines.begin(run.machine, number)
+        if backfilling.may_start(limits, state, job.nodes, end):
+            backfilling.take(limits, state, job.nodes, end)
+            machines.begin(jobs, ends, expected, state, number)
             if kept == 0 and state.kind == HEAD_FIRST:
                 queue.sort(jobs, waiting[place + 1 : state.waiting], state.kind, state.now)
             continue
         if kept == 0:
-            _reserve(run, job.nodes)
+            _reserve(jobs, ends, state, planned, limits, job.nodes)
         waiting[kept] = number
         kept += 1
     state.waiting = kept
 
 
 @kernel
-def _reserve(run: Predicted, nodes: int) -> None:
+def _reserve(
+    jobs: np.recarray,
+    ends: np.recarray,
+    state: np.record,
+    planned: np.recarray,
+    limits: np.recarray,
+    nodes: int,
+) -> None:
     """Reserve nodes for the head, beside jobs that end when predicted or else when requested."""
-    state, jobs, releases = run.machine.state, run.machine.jobs, run.machine.state.releases
-    state.releases = 0
-    for row in range(state.running):
-        job = jobs[run.machine.ends[row].job]
+    releases, state.releases = state.releases, 0
+    for row in range(1, state.running + 1):
+        job = jobs[ends[row].job]
         end = job.start_time + job.predicted
         end = end if end > state.now else job.start_time + job.requested_time
-        backfilling.expect(run.planned, state, end, job.nodes)
-    backfilling.reserve(run.planned, run.limits, state, nodes, state.now)
+        backfilling.expect(planned, state, end, job.nodes)
+    backfilling.reserve(planned, limits, state, nodes, state.now)
     state.releases = releases
     if not state.extra_nodes:
-        shadow_time = np.nextafter(run.limits[0].time, -np.inf)
-        backfilling.limit(run.limits, state, shadow_time, backfilling.NONE)
+        shadow_time = np.nextafter(limits[0].time, -np.inf)
+        backfilling.limit(limits, state, shadow_time, backfilling.NONE)

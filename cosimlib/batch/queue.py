@@ -10,7 +10,6 @@ submission, and the job with the highest score of the moment is sought among all
 
 import numpy as np
 
-from cosimlib.batch.machine import Machine
 from cosimlib.batch.orders import HEAD_FIRST, SUBMITTED, WFP
 from cosimlib.kernels import tournament
 from cosimlib.kernels.jit import kernel
@@ -32,20 +31,18 @@ def coming(rank: np.ndarray, kind: int) -> np.ndarray:
 
 
 @kernel
-def submit_next(machine: Machine, tree: np.recarray) -> None:
+def submit_next(jobs: np.recarray, state: np.record, tree: np.recarray) -> None:
     """Let the next job wait."""
-    state = machine.state
     if state.submitted % BLOCK == 0:
-        _give_leaves(machine, tree)
-    job = machine.jobs[state.submitted]
+        _give_leaves(jobs, state, tree)
+    job = jobs[state.submitted]
     tournament.put(tree, job.leaf, job.nodes, job.requested_time)
     state.submitted += 1
 
 
 @kernel
-def _give_leaves(machine: Machine, tree: np.recarray) -> None:
+def _give_leaves(jobs: np.recarray, state: np.record, tree: np.recarray) -> None:
     """Give leaves to the waiting jobs and the next block, merged by rank."""
-    jobs, state = machine.jobs, machine.state
     first, last, waiting = state.submitted, min(state.submitted + BLOCK, jobs.size), 0
     for leaf in range(state.width, state.width + state.leaves):
         if tree[leaf].nodes < NOBODY:
@@ -77,28 +74,41 @@ def _give_leaves(machine: Machine, tree: np.recarray) -> None:
 
 
 @kernel
-def head(machine: Machine, tree: np.recarray, limits: np.recarray) -> int:
+def remove(jobs: np.recarray, tree: np.recarray, leaf: int) -> int:
+    """Remove the job of a leaf from the queue, and return its number."""
+    number = tree[leaf].job
+    jobs[number].leaf = 0
+    tournament.put(tree, leaf, NOBODY, np.inf)
+    return number
+
+
+@kernel
+def head(jobs: np.recarray, state: np.record, tree: np.recarray, limits: np.recarray) -> int:
     """The leaf of the first job in order, where one waits and nothing is reserved yet."""
-    jobs, state = machine.jobs, machine.state
     if state.kind == HEAD_FIRST:
         while jobs[state.oldest].leaf == 0:
             state.oldest += 1
         return jobs[state.oldest].leaf
-    return next_fitting(machine, tree, limits, ROOT, NOBODY - ROOT)
+    return next_fitting(jobs, state, tree, limits, ROOT, NOBODY - ROOT)
 
 
 @kernel
 def next_fitting(
-    machine: Machine, tree: np.recarray, limits: np.recarray, leaf: int, free: int
+    jobs: np.recarray,
+    state: np.record,
+    tree: np.recarray,
+    limits: np.recarray,
+    leaf: int,
+    free: int,
 ) -> int:
     """The first leaf in order, from a leaf on, whose job may start on the free nodes; 0 if none."""
-    state, now, rows = machine.state, machine.state.now, machine.state.limits
+    now, rows = state.now, state.limits
     if state.kind != WFP:
         return tournament.next_fitting(tree, leaf, free, limits, rows, now)
     first, highest = 0, -1.0
     leaf = tournament.next_fitting(tree, ROOT, free, limits, rows, now)
     while leaf > 0:
-        score = wfp_score(machine.jobs[tree[leaf].job], now)
+        score = wfp_score(jobs[tree[leaf].job], now)
         if score > highest:
             first, highest = leaf, score
         other = tournament.right_of(leaf)
