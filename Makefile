@@ -94,7 +94,7 @@ figures/index.html: $(wildcard figures/*/*.ipynb) $(PAGES) | setup
 	@$(PY) -m papers.gallery figures
 
 test: setup ## run the tests, and short notebooks against their stored outputs (all: COSIMLIB_THOROUGH=1)
-	@$(PY) -m pytest -p tests.suites -n "$$JOBS" --nbval --nbval-current-env \
+	@$(PY) -m pytest -p tests.suites -n "$$JOBS" --dist loadfile --nbval --nbval-current-env \
 		--nbval-cell-timeout 900 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 lab: setup ## open copies of the notebooks in JupyterLab (ARGS=--no-browser)
@@ -118,7 +118,7 @@ check: setup ## lint, format, types, layers, and the tests' coverage without the
 	$(PY) -m mypy
 	"$$VENV/bin/lint-imports"
 	$(PY) -m coverage erase
-	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -p tests.suites -n "$$JOBS" -m "not browser" tests
+	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -n "$$JOBS" --dist loadfile -m "not browser" tests
 	$(PY) -m coverage combine --quiet
 	$(PY) -m coverage report
 

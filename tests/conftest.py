@@ -1,13 +1,14 @@
 """Where tests find real traces and other simulators' schedules, and why they skip without."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import numba
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.suites import THOROUGH
+from tests.suites import ROOT, THOROUGH
 
 settings.register_profile(
     "cosimlib",
@@ -39,26 +40,20 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def trace_path():
     """A function from a trace's file name to its path; skips where the trace is not there."""
-    folders = [os.environ.get("COSIMLIB_TRACES"), Path(__file__).parents[1] / "data" / "traces"]
-
-    def find(file_name: str) -> Path:
-        for folder in filter(None, folders):
-            path = Path(folder) / file_name
-            if path.is_file():
-                return path
-        pytest.skip(f"no {file_name} in data/traces or where COSIMLIB_TRACES points")
-
-    return find
+    folders = (os.environ.get("COSIMLIB_TRACES"), ROOT / "data" / "traces")
+    return partial(_found, folders, "in data/traces or where COSIMLIB_TRACES points")
 
 
 @pytest.fixture
 def oracle_path():
     """A function from an oracle's file name to its path; skips where there are no oracles."""
-    folder = os.environ.get("COSIMLIB_ORACLES")
+    folders = (os.environ.get("COSIMLIB_ORACLES"),)
+    return partial(_found, folders, "where COSIMLIB_ORACLES points")
 
-    def find(file_name: str) -> Path:
-        if folder and (Path(folder) / file_name).is_file():
+
+def _found(folders, where: str, file_name: str) -> Path:
+    """The path of a file in the first of the folders that has it; the test is skipped without."""
+    for folder in filter(None, folders):
+        if (Path(folder) / file_name).is_file():
             return Path(folder) / file_name
-        pytest.skip(f"no {file_name} where COSIMLIB_ORACLES points")
-
-    return find
+    pytest.skip(f"no {file_name} {where}")

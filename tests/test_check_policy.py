@@ -39,12 +39,6 @@ def test_good_policies_pass_all_laws(policy):
     assert (table["workloads"] == TRIALS).all()
 
 
-def starves(state):
-    """Nobody wider than a node ever starts."""
-    narrow = np.flatnonzero(state.waiting.nodes == 1)
-    return narrow[: state.free_nodes]
-
-
 def starts_what_does_not_fit(state):
     return [0]
 
@@ -90,11 +84,6 @@ def starts_on_submission(workload, system):
     return Schedule.from_starts(workload, system, workload.jobs["submit_time"], "greedy")
 
 
-def starts_early(workload, system):
-    schedule = simulate_fcfs(workload, system)
-    return Schedule.from_starts(workload, system, schedule.start_time - 1, "early")
-
-
 def starts_all_but_the_last(workload, system):
     start_time = simulate_fcfs(workload, system).start_time.copy()
     start_time[-1:] = np.nan
@@ -132,14 +121,12 @@ def knows_who_comes(workload, system):
 
 
 FAULTS = {
-    starves: ("starts", 1),
     starts_what_does_not_fit: ("starts", 2),
     waits_for_full_seconds_of_ten: ("alone", 1),
     knows_a_moment: ("shift", 3),
     knows_a_length: ("scale", 3),
     Counts(): ("repeat", 10),
     starts_on_submission: ("audit", 2),
-    starts_early: ("audit", 1),
     starts_all_but_the_last: ("starts", 1),
     fails_without_jobs: ("empty", 0),
     fails_on_wide_jobs: ("wide", 2),
@@ -196,21 +183,11 @@ def narrow_jobs_in_place(workload, system):
     return simulate_fcfs(workload, system)
 
 
-def later_submissions(workload, system):
-    return simulate_fcfs(Workload(workload.jobs.assign(submit_time=9)), system)
-
-
-def shorter_requests(workload, system):
-    return simulate_easy(Workload(workload.jobs.assign(requested_time=1)), system)
-
-
 CHEATS = {
     narrow_jobs: "its schedule has nodes=1 for job 0; expected 2, as in the workload",
     twice_the_system: r"of a system of {'main': 2} nodes; .* it was given, {'main': 1}",
     no_run_times: "its schedule has run_time=0 for job 0; expected 1, as in the workload",
     narrow_jobs_in_place: "it changes the workload's jobs in place; expected a copy",
-    later_submissions: "its schedule has submit_time=9 for job 0; expected 0",
-    shorter_requests: "its schedule has requested_time=1 for job 0; expected 2",
 }
 """Simulators that schedule another case than the one they were given, and what is said of it."""
 

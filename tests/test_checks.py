@@ -12,21 +12,15 @@ from cosimlib import checks as check
 FINE = [
     (check.whole, ("jobs", 1, 1), {}),
     (check.whole, ("jobs", np.int64(7), 1, 7), {}),
-    (check.whole, ("jobs", 10**400, 1), {}),
     (check.whole, ("slot", 60.0, 1), {"floats": True}),
     (check.whole, ("jobs", None, 1), {"none": True}),
     (check.seed, (0,), {}),
     (check.number, ("load", -1e300), {}),
-    (check.number, ("load", np.float32(0.5)), {"above": 0, "most": 0.5}),
     (check.number, ("overhead", 0), {"least": 0, "below": 1}),
     (check.number, ("load", None), {"above": 0, "none": "for all at once"}),
-    (check.seconds, ("step", 0), {}),
     (check.seconds, ("step", 1e-9), {"above": 0}),
     (check.flag, ("spmd", False), {}),
-    (check.flag, ("spmd", np.True_), {}),
     (check.choice, ("policy", None, ("A", None)), {}),
-    (check.choice, ("policy", np.str_("A"), ("A", None)), {}),
-    (check.choice, ("size", 1, (0.5, 1.0)), {}),
     (check.instance, ("source", 1, int, str), {}),
     (check.window, (-1.0, math.inf), {}),
     (check.columns, (pd.DataFrame({"a": [1], "b": [2]}), ["b"]), {}),
@@ -36,37 +30,21 @@ ROWS = pd.Series([1.0, np.nan, -2.5], index=[4, 5, 6])
 
 REFUSED = [
     (check.that, ("watch", 3, False, "a function"), {}, "watch=3; expected a function"),
-    (check.that, ("watch", None, False, "a function"), {}, "watch=None; expected a function"),
     (check.whole, ("jobs", 0, 1), {}, "jobs=0; expected a whole number from 1"),
     (check.whole, ("jobs", True, 1), {}, "jobs=True; expected a whole number from 1"),
-    (check.whole, ("jobs", 2.0, 1), {}, "jobs=2.0; expected a whole number from 1"),
     (check.whole, ("jobs", "2", 1), {"floats": True}, "jobs='2'; expected a whole number from 1"),
-    (check.whole, ("jobs", math.inf, 1), {"floats": True}, "jobs=inf; expected a whole number f"),
     (check.whole, ("jobs", 1.5, 1), {"floats": True}, "jobs=1.5; expected a whole number from 1"),
     (check.whole, ("jobs", 9, 0, 6), {}, "jobs=9; expected a whole number from 0 to 6"),
     (check.whole, ("jobs", -1, 0), {"none": True}, "a whole number from 0, or None"),
-    (check.whole, ("jobs", 0, 1), {"where": "Theta"}, "Theta: jobs=0; expected a whole number"),
-    (check.seed, (0.5,), {}, "seed=0.5; expected a whole number from 0"),
     (check.seed, (None,), {"where": "Theta"}, "Theta: seed=None; expected a whole number from 0"),
     (check.number, ("load", math.nan), {}, "load=nan; expected a number"),
-    (check.number, ("load", -math.inf), {}, "load=-inf; expected a number"),
-    (check.number, ("load", True), {}, "load=True; expected a number"),
-    (check.number, ("load", [1.0]), {"least": 0}, "load=[1.0]; expected a number from 0"),
     (check.number, ("load", math.inf), {"above": 0}, "load=inf; expected a number above 0"),
     (check.number, ("load", 0), {"above": 0}, "load=0; expected a number above 0"),
     (check.number, ("load", 2), {"least": 0, "most": 1}, "load=2; expected a number from 0 to 1"),
     (check.number, ("load", 0), {"above": 0, "most": 1e6}, "a number above 0 and up to 1,000,000"),
-    (check.number, ("load", 1), {"above": 0, "below": 1}, "a number above 0 and below 1"),
     (check.number, ("load", 2), {"most": 1}, "load=2; expected a number up to 1"),
     (check.number, ("load", 1), {"below": 1}, "load=1; expected a number below 1"),
-    (
-        check.number,
-        ("overhead", 1),
-        {"least": 0, "below": 1, "kind": "a part of a slot,"},
-        "overhead=1; expected a part of a slot, from 0 to below 1",
-    ),
     (check.seconds, ("step", -1), {}, "step=-1; expected seconds from 0"),
-    (check.seconds, ("step", 901), {"most": 900}, "step=901; expected seconds from 0 to 900"),
     (
         check.seconds,
         ("step", 0),
@@ -74,11 +52,8 @@ REFUSED = [
         "step=0; expected seconds above 0, or None for never",
     ),
     (check.flag, ("spmd", 1), {}, "spmd=1; expected True or False"),
-    (check.flag, ("spmd", None), {"where": "run"}, "run: spmd=None; expected True or False"),
     (check.choice, ("policy", "C", ("A", None)), {}, "policy='C'; expected one of 'A', None"),
-    (check.choice, ("policy", ["A"], "AB"), {}, "policy=['A']; expected one of 'A', 'B'"),
     (check.choice, ("size", True, (1, 2)), {}, "size=True; expected one of 1, 2"),
-    (check.choice, ("load", np.ones(2), (1.0,)), {}, "expected one of 1.0"),
     (check.window, (5, 5), {}, "window from 5 to 5 s; expected start before end"),
     (check.window, ("2 days", 5), {}, "start='2 days'; expected seconds"),
     (check.window, (math.nan, 5), {"name": "windows"}, "windows from nan to 5 s; expected start"),
@@ -145,12 +120,11 @@ def test_values_that_are_short_are_named_themselves(value):
 
 
 def test_others_are_counted_where_there_are_any():
-    told = [check.nor_others(number) for number in (0, 1, 2)]
-    assert told == ["", " (nor has 1 other)", " (nor have 2 others)"]
-
-
-def test_a_known_machine_is_given_back():
-    assert check.machine("Theta", "log") == "Theta"
+    assert [check.nor_others(number) for number in (0, 1, 2)] == [
+        "",
+        " (nor has 1 other)",
+        " (nor have 2 others)",
+    ]
 
 
 def test_errors_are_of_the_kind_that_a_room_raises():

@@ -1,6 +1,7 @@
 """The register: a user's own policy in explorers, tables and figures."""
 
 import inspect
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -35,18 +36,17 @@ def first_fit(workload, system):
 
 @pytest.fixture(autouse=True)
 def built_in(monkeypatch):
-    """Only policies of the package, whatever this process has registered before."""
-    for name in [name for name in SIMULATORS if name not in BUILT_IN]:
-        monkeypatch.delitem(SIMULATORS, name)
+    """Only policies of the package in a test, whatever this process registers."""
     monkeypatch.setattr(palette, "_registered", {})
+    with mock.patch.dict(SIMULATORS, BUILT_IN, clear=True):
+        yield
 
 
 @pytest.fixture
 def registered():
     """A user's policy, in the register for one test."""
     register("own first fit", first_fit)
-    yield "own first fit"
-    unregister("own first fit")
+    return "own first fit"
 
 
 def test_a_policy_of_ones_own_is_explored_compared_drawn_and_audited(registered):
@@ -73,80 +73,62 @@ def test_an_order_is_offered_to_policies_that_take_one(registered):
         seen.append(order)
         return cs.simulate_fcfs(workload, system, order=order)
 
-    try:
-        panel = cs.explore_batch(SOURCE, cs.System.of(NODES), policy="recorder", order="largest")
-        assert not panel.controls["order"].disabled
-        panel.controls["order"].value = "smallest"
-        assert seen == ["largest", "smallest"]
-        panel.controls["policy"].value = registered
-        assert panel.controls["order"].disabled
-        panel.controls["policy"].value = "EASY"
-        assert not panel.controls["order"].disabled
-        assert panel._shown.layout.title.text.startswith("EASY (smallest), ")
-    finally:
-        unregister("recorder")
+    panel = cs.explore_batch(SOURCE, cs.System.of(NODES), policy="recorder", order="largest")
+    assert not panel.controls["order"].disabled
+    panel.controls["order"].value = "smallest"
+    assert seen == ["largest", "smallest"]
+    panel.controls["policy"].value = registered
+    assert panel.controls["order"].disabled
+    panel.controls["policy"].value = "EASY"
+    assert not panel.controls["order"].disabled
+    assert panel._shown.layout.title.text.startswith("EASY (smallest), ")
 
 
-@pytest.fixture
-def own():
-    """A function that registers, for one test, a policy "own" with the given start times."""
+def starting(start_time):
+    """Register a policy "own" with the given start times, or with what is no schedule."""
 
-    def registers(start_time):
-        def simulate(workload, system):
-            return cs.Schedule.from_starts(workload, system, start_time, "own")
+    def simulate(workload, system):
+        if start_time is None:
+            return workload.jobs["submit_time"]
+        return cs.Schedule.from_starts(workload, system, start_time, "own")
 
-        register("own", simulate, replace=True)
-
-    yield registers
-    unregister("own")
+    return register("own", simulate, replace=True)
 
 
-def test_a_policy_that_starts_no_job_is_told_in_words(own):
-    own(np.full(len(SOURCE), np.nan))
-    panel = cs.explore_batch(SOURCE, cs.System.of(NODES), policy="own")
-    assert panel.figure.layout.title.text.endswith(": mean wait unknown")
-    assert panel.text.value == (
-        f"{SOURCE.name}: mean wait unknown · mean bounded slowdown unknown · utilization unknown "
-        "from first submission to last end "
-        "· makespan unknown · 0 of 60 jobs overtook one submitted before them · 60 never start"
-    )
-
-
-def test_jobs_that_never_start_are_counted_and_those_behind_them_overtook(own):
+def test_jobs_that_never_start_are_counted_and_those_behind_them_overtook():
     system, jobs = cs.System.of(NODES), SOURCE.jobs
     start_time = cs.simulate_fcfs(SOURCE, system).start_time.copy()
     start_time[5:9] = np.nan
-    own(start_time)
+    starting(start_time)
     panel = cs.explore_batch(SOURCE, system, policy="own")
     wait = np.nanmean(start_time - jobs["submit_time"]) / 3600
     assert panel.text.value.startswith(f"{SOURCE.name}: mean wait {wait:,.2f} h · ")
     assert panel.text.value.endswith(
         " · 51 of 60 jobs overtook one submitted before them · 4 never start"
     )
+    starting(np.full(len(SOURCE), np.nan))
+    panel = cs.explore_batch(SOURCE, system, policy="own")
+    assert panel.figure.layout.title.text.endswith(": mean wait unknown")
+    assert panel.text.value.endswith(" · 60 never start")
 
 
 @pytest.mark.parametrize("stuck", [False, True])
-def test_what_could_not_have_happened_is_not_explored(own, stuck):
+def test_what_could_not_have_happened_is_not_explored(stuck):
     system, start_time = cs.System.of(NODES), SOURCE.jobs["submit_time"].to_numpy().copy()
-    start_time[-1] = np.nan if stuck else start_time[-1]
-    own(start_time)
-    with pytest.raises(InfeasibleScheduleError, match=f"own: .* nodes busy at t=.* has {NODES}"):
-        cs.explore_batch(SOURCE, system, policy="own")
     early = cs.simulate_fcfs(SOURCE, system).start_time - 1
-    early[-1] = np.nan if stuck else early[-1]
-    own(early)
-    with pytest.raises(InfeasibleScheduleError, match=r"own: .*job 0 starts .* was submitted at"):
+    last = slice(-1, None if stuck else -1)
+    start_time[last] = early[last] = np.nan
+    for times, message in (
+        (start_time, f"own: .* nodes busy at t=.* has {NODES}"),
+        (early, r"own: .*job 0 starts .* was submitted at"),
+    ):
+        starting(times)
+        with pytest.raises(InfeasibleScheduleError, match=message):
+            cs.explore_batch(SOURCE, system, policy="own")
+    starting(None)
+    message = "the result of 'own' is of type Series; expected a Schedule"
+    with pytest.raises(TypeError, match=message):
         cs.explore_batch(SOURCE, system, policy="own")
-
-
-def test_what_returns_no_schedule_is_named():
-    register("starts", lambda workload, system: workload.jobs["submit_time"])
-    try:
-        message = "the result of 'starts' is of type Series; expected a Schedule"
-        with pytest.raises(TypeError, match=message):
-            cs.explore_batch(SOURCE, cs.System.of(NODES), policy="starts")
-    finally:
-        unregister("starts")
 
 
 def test_a_policy_is_gone_when_it_is_unregistered(registered):
@@ -156,7 +138,6 @@ def test_a_policy_is_gone_when_it_is_unregistered(registered):
         cs.explore_batch(SOURCE, cs.System.of(NODES), policy=registered)
     with pytest.raises(ValueError, match="name='own first fit'; expected a policy of your own"):
         unregister(registered)
-    register(registered, first_fit)
 
 
 def test_registering_returns_the_function_and_lists_it_last(registered):
@@ -175,17 +156,13 @@ def test_colors_are_distinct_from_the_built_in_ones_and_stay(registered):
     others = [f"own {number}" for number in range(3)]
     for name in others:
         register(name, first_fit)
-    try:
-        tints = [theme.color(name) for name in (registered, *others)]
-        assert len(set(tints[:3])) == 3 and tints[3] == tints[0]
-        built_in = {theme.NAMED[name] for name in (*BUILT_IN, "recorded") if name in theme.NAMED}
-        assert not built_in & set(tints)
-        assert [theme.color(name, place=3) for name in (registered, *others)] == tints
-        register(others[1], first_fit, replace=True)
-        assert theme.color(others[1]) == tints[2]
-    finally:
-        for name in others:
-            unregister(name)
+    tints = [theme.color(name) for name in (registered, *others)]
+    assert len(set(tints[:3])) == 3 and tints[3] == tints[0]
+    built_in = {theme.NAMED[name] for name in (*BUILT_IN, "recorded") if name in theme.NAMED}
+    assert not built_in & set(tints)
+    assert [theme.color(name, place=3) for name in (registered, *others)] == tints
+    register(others[1], first_fit, replace=True)
+    assert theme.color(others[1]) == tints[2]
 
 
 def test_lines_have_the_color_of_the_policy(registered):

@@ -38,14 +38,6 @@ def test_a_log_without_all_starts_is_simulated(log):
     assert schedule.policy == "EASY" and schedule.start_time.tolist() == [1, 2, 11, 21]
 
 
-def test_a_log_without_requested_times_is_simulated_by_fcfs(log, capsys):
-    wide = "3 3 -1 10 99 -1 -1 99 -1" + " -1" * 9
-    path = log(LINES[0], "1 1 -1 10 4 -1 -1 4 -1" + " -1" * 9, wide)
-    schedule = prepare_schedule(path)
-    assert schedule.policy == "FCFS" and len(schedule.workload) == 1
-    assert "1 job wider than its machine is left out" in capsys.readouterr().out
-
-
 def test_an_unknown_policy_is_refused():
     with pytest.raises(ValueError, match="policy='SJF'; expected one of 'FCFS', 'EASY'"):
         prepare_schedule(policy="SJF")
@@ -56,11 +48,7 @@ def test_a_workload_has_no_jobs_wider_than_its_machine(log, capsys):
     workload = prepare_workload(path)
     assert workload.jobs["job_id"].tolist() == [1, 2, 3] and workload.machine.total_nodes == 8
     assert "log: 1 job wider than its machine is left out" in capsys.readouterr().out
-
-
-def test_a_recorded_schedule_has_no_jobs_wider_than_its_machine(log):
-    path = log(*LINES, "9 9 0 10 99 -1 -1 99 20" + " -1" * 9)
-    schedule = prepare_schedule(path)
+    schedule = prepare_schedule(log(*LINES, "9 9 0 10 99 -1 -1 99 20" + " -1" * 9))
     assert schedule.policy == "recorded" and len(schedule.workload) == 3
 
 

@@ -4,7 +4,6 @@ And every simulator's own schedule passes the audit, of whatever kind it is.
 """
 
 from dataclasses import replace
-from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -25,7 +24,6 @@ from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.elastic import POLICIES as ELASTIC
 from cosimlib.elastic import simulate_elastic
 from cosimlib.filling import simulate_filling
-from cosimlib.kernels.jit import is_interpreted
 from cosimlib.ondemand import simulate_ondemand
 from cosimlib.ondemand.simulation import NOTICES
 from cosimlib.ondemand.simulation import POLICIES as ONDEMAND
@@ -35,7 +33,6 @@ from cosimlib.timesharing import simulate_batch, simulate_timesharing
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import HORIZON, LATEST, InvalidWorkloadError, Workload
 from tests.strategies import extremes
-from tests.suites import THOROUGH
 
 SIX = System.of(6)
 few = settings(max_examples=6)
@@ -72,14 +69,6 @@ def test_the_horizon_is_that_of_all_jobs_one_after_another():
     jobs(np.zeros(most), np.full(most, 9e10))
     with pytest.raises(InvalidWorkloadError, match=r"job 0 takes 90000000000 s, .* t=1.13e\+15 at"):
         jobs(np.zeros(most + 1), np.full(most + 1, 9e10))
-
-
-@given(st.floats(0, 1), st.floats(1, HORIZON))
-def test_floats_tell_apart_what_the_range_allows(part, horizon):
-    """The argument of `Workload`: a sum is later by seven eighths of the time added, at least."""
-    shortest, instant = horizon / HORIZON, part * horizon
-    assert instant + shortest - instant >= shortest * 7 / 8
-    assert np.spacing(horizon) <= shortest / 4
 
 
 @pytest.mark.parametrize("policy", SIMULATORS)
@@ -309,49 +298,6 @@ def test_a_policy_of_ones_own_and_the_environment_at_the_ends_of_the_range(workl
     while not done:
         _, _, done, _, info = environment.step(int(np.argmax(info["action_mask"])))
     assert len(audit(environment.schedule).start_time) == len(workload)
-
-
-def overdue(seed):
-    """Up to 60 jobs of times from one second to 30 years, most of which outlive their requests."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(8, 61))
-    times = np.array([0.0, 1.0, 60.0, 3600.0, 1e6, 1e8, 1e9])
-    submit, run = np.sort(rng.choice(times[:5], n)), rng.choice(times, n)
-    return jobs(submit, run, rng.choice(times[1:], n), rng.integers(1, 5, n))
-
-
-@pytest.mark.parametrize("reservations", ["kept", "replanned"])
-@pytest.mark.parametrize("seed", range(6 if THOROUGH else 2))
-def test_conservative_of_few_jobs_ends_or_is_refused_within_a_second(seed, reservations):
-    workload = overdue(seed)
-    simulate_conservative(jobs([0], [1], [1], [1]), System.of(4), reservations=reservations)
-    for order in ORDERS:
-        begin = process_time()
-        try:
-            simulate_conservative(workload, System.of(4), order=order, reservations=reservations)
-        except ValueError as error:
-            assert "take kill_at_request=True" in str(error)
-        if not is_interpreted():
-            assert process_time() - begin < 5, "a second on an idle core"
-
-
-@pytest.mark.parametrize("seed", range(4 if THOROUGH else 1))
-def test_time_sharing_and_filling_of_few_jobs_end_or_are_refused_within_a_second(seed):
-    workload = overdue(seed)
-    noisy = [{"noise": noise, "step": step} for noise in (1e-4, 0.01, 1.0) for step in (1.0, 10.0)]
-    slotted = [{"policy": policy, "slot": slot} for policy in "ABC" for slot in (1.0, 60.0)]
-    for simulator, every in ((simulate_timesharing, noisy), (simulate_filling, slotted)):
-        simulator(jobs([0], [1], [1], [1]), System.of(4), **every[0])  # compiles
-        for knobs in every:
-            begin = process_time()
-            try:
-                simulator(workload, System.of(4), **knobs)
-            except ValueError as error:
-                assert "take kill_at_request=True or longer" in str(error) or (
-                    "take a longer step or less noise" in str(error)
-                )
-            if not is_interpreted():
-                assert process_time() - begin < 5, "a second on an idle core"
 
 
 @pytest.mark.parametrize("step", [0.1, 1 / 3, 10.0])
