@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cosimlib.advise import Advice, CheckpointModel, Cluster, advise, read_cluster, read_model
 from cosimlib.advise.advice import spectrum_of
 from cosimlib.advise.text import jobs_table, title_of
-from cosimlib.display import duration
-from cosimlib.explorers.knobs import Knob, Settings, cached
-from cosimlib.explorers.panel import Drawn, Panel, says_compiling
+from cosimlib.explorers.knobs import FACTORS, Knob, Settings, cached, in_minutes
+from cosimlib.explorers.panel import Drawn, Panel, tells_compiling
 from cosimlib.figures.eviction import plot_advice
 from cosimlib.units import MINUTE
 
@@ -25,12 +22,11 @@ FIXED = "font-family: monospace; line-height: 1.4; white-space: pre; overflow-x:
 """Of tables: pages outside of notebooks have no font for code, and break its lines."""
 
 
-@says_compiling()
+@tells_compiling()
 def explore_advise(
     source: Cluster | str | Path | Sequence[str | Path],
     *,
     within: float = 15 * MINUTE,
-    step: float = MINUTE,
     model: CheckpointModel | str | Path | None = None,
     partition: str | None = None,
     constraint: str | None = None,
@@ -42,7 +38,7 @@ def explore_advise(
     ----------
     source : Cluster, path or sequence of paths
         Saved output of ``squeue --json`` and ``sinfo --json``.
-    within, step, model, partition, constraint
+    within, model, partition, constraint
         As for `cosimlib.advise.advise`.
     **settings
         First values of the controls, see below.
@@ -60,6 +56,7 @@ def explore_advise(
     deadline : float, optional
         Seconds, by default a third of the horizon.
     bandwidth, interval : float, default 1.0
+        One of `knobs.FACTORS`.
 
     Raises
     ------
@@ -78,9 +75,7 @@ def explore_advise(
         source = read_cluster(*paths)
     if not isinstance(model, CheckpointModel):
         model = CheckpointModel() if model is None else read_model(model)
-    asked: dict[str, Any] = {
-        "within": within, "step": step, "partition": partition, "constraint": constraint,
-    }  # fmt: skip
+    asked: dict[str, Any] = {"within": within, "partition": partition, "constraint": constraint}
     first = advise(1, source, model=model, **asked)
     most = max(choice.moment.reachable for choice in first.choices)
     if most < 1 or len(first.choices) == 1:
@@ -91,14 +86,13 @@ def explore_advise(
     fixed = not any(each.checkpoint for each in model.applications)
     deadlines = first.deadlines.tolist()
     factor: dict[str, Any] = {
-        "low": 1, "high": 1, "step": 0.1, "log": True,
+        "options": FACTORS, "kind": "slider",
         "off_when": lambda now: NO_MODEL if fixed else "",
     }  # fmt: skip
     knobs = [
-        Knob("nodes_needed", max(1, most // 4), "nodes needed", low=1, high=most, most=most,
-             whole=True),
-        Knob("deadline", deadlines[len(deadlines) // 3], "deadline", "min", kind="slider",
-             options=deadlines, named=lambda deadline: f"{deadline / MINUTE:.4g}"),
+        Knob("nodes_needed", max(1, most // 4), "nodes needed", low=1, high=most, whole=True),
+        Knob("deadline", deadlines[len(deadlines) // 3], "deadline (min)", kind="slider",
+             options=deadlines, named=in_minutes),
         Knob("bandwidth", 1.0, "bandwidths ×", **factor),
         Knob("interval", 1.0, "intervals ×", **factor),
     ]  # fmt: skip
@@ -109,7 +103,6 @@ def explore_advise(
 
     answers = cached(advised, "nodes_needed", "bandwidth", "interval", size=64)
     losses = cached(lambda now: spectrum_of(advised(now)), "bandwidth", "interval")
-    notes = () if fixed else (_rounded(first),)
 
     def draw(now: Settings) -> Drawn:
         advice, deadline = answers(now), now["deadline"]
@@ -118,17 +111,6 @@ def explore_advise(
             title=html.escape(title_of(advice, deadline)),
         )  # fmt: skip
         jobs = html.escape(jobs_table(advice, deadline))
-        return picture, f"<pre style='{FIXED}'>{jobs}</pre>", notes
+        return picture, f"<pre style='{FIXED}'>{jobs}</pre>", ()
 
     return Panel(knobs, draw, settings)
-
-
-def _rounded(advice: Advice) -> str:
-    """From which bandwidths on all checkpoints are of one step, and faster ones gain little."""
-    jobs = advice.choices[-1].moment.table
-    written = np.append(jobs["sys_time"], jobs["app_time"] - jobs["app_wait"])
-    longest = written[np.isfinite(written)].max(initial=0.0)
-    return (
-        f"Checkpoints are rounded up to {duration(advice.step)}: faster writing changes little "
-        f"from bandwidths × {np.ceil(100 * longest / advice.step) / 100:g} on."
-    )

@@ -17,8 +17,8 @@ from cosimlib import checks as check
 from cosimlib import explorers
 from cosimlib.explorers.panel import Panel
 from cosimlib.files import checkout
-from cosimlib.system import System
 from cosimlib.traces import load
+from cosimlib.workload import Workload
 
 SUFFIXES = ".swf,.gz,.csv,.json,.parquet,.txt,.log"
 MOST_BYTES = 9_000_000
@@ -37,43 +37,24 @@ class Page(NamedTuple):
     several: bool = False
 
 
-def _of_log(
-    name: str, paths: Sequence[Path], *, default: Callable[[], Panel] | None = None
-) -> Panel:
-    """The explorer of this name on a reader's log, or without one."""
-    if not paths and default is not None:
-        return default()
-    explore = getattr(explorers, f"explore_{name}")
-    return explore(load(paths[0], verbose=False) if paths else None)
+def _of_log(name: str, paths: Sequence[Path]) -> Panel:
+    """The explorer of this name on a reader's log, or on jobs that it makes."""
+    panel: Panel = getattr(explorers, f"explore_{name}")(*_read(paths))
+    return panel
 
 
-def _eviction() -> Panel:
-    from cosimlib.eviction import choose_scenario
-    from cosimlib.prepare import prepare_schedule
-
-    scenario = choose_scenario(prepare_schedule(), jobs=24, occupied=4352, seed=0)
-    return explorers.explore_eviction(
-        scenario.schedule, at=scenario.at, nodes_needed=scenario.nodes // 2
-    )
+def _read(paths: Sequence[Path]) -> list[Workload]:
+    return [load(path, verbose=False) for path in paths]
 
 
 def _coscheduling(paths: Sequence[Path]) -> Panel:
     if not paths:
         return explorers.explore_coscheduling(schemes="HH", event=4)
-    log = load(paths[0], verbose=False)
+    [log] = _read(paths)
     later = log.jobs["submit_time"] > log.jobs["submit_time"].median()
     return explorers.explore_coscheduling(
         {"first": log, "second": log.keep(later, "of the first half")}
     )
-
-
-def _elastic() -> Panel:
-    from cosimlib.batch import simulate_easy
-    from cosimlib.elastic import prioritize
-    from cosimlib.synthetic import peregrine
-
-    workload = prioritize(peregrine(seed=0), {"bigmem": 10.0})
-    return explorers.explore_elastic(simulate_easy(workload, System.of(20)))
 
 
 def _advise(paths: Sequence[Path]) -> Panel:
@@ -95,7 +76,7 @@ PAGES = {
         "An eviction",
         "A burst needs nodes by a deadline: which jobs are killed, which checkpointed, what is "
         "lost?",
-        partial(_of_log, "eviction", default=_eviction),
+        partial(_of_log, "eviction"),
     ),
     "ondemand": Page(
         "Bursts on a batch machine",
@@ -121,7 +102,7 @@ PAGES = {
     "elastic": Page(
         "A preemption",
         "A host takes nodes back: which ones does a policy give, and which jobs does that kill?",
-        partial(_of_log, "elastic", default=_elastic),
+        partial(_of_log, "elastic"),
     ),
     "advise": Page(
         "Advice for a live Slurm",

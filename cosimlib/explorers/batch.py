@@ -1,28 +1,23 @@
 """Explorer of batch policies: Gantt chart, utilization and queue of one machine.
 
 Every control simulates the jobs of the days chosen again, which takes milliseconds for some
-hundreds. Registered policies are offered beside the built-in ones. A button compares the policy
-shown with the built-in ones, with intervals over logs drawn anew.
+hundreds. Registered policies are offered beside the built-in ones.
 """
 
-import html
 import inspect
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from ipywidgets import HTML, Button, Layout
 
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.batch import ORDERS
-from cosimlib.comparison import Comparison, compare_where_possible
 from cosimlib.display import or_unknown, percent
 from cosimlib.explorers.knobs import Knob, Settings, cached, needs
 from cosimlib.explorers.logs import estimated, mean_wait
-from cosimlib.explorers.panel import Drawn, Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, tells_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.gantt import plot_batch
 from cosimlib.metrics import offered_load, overtaking, summarize
@@ -41,12 +36,9 @@ ESTIMATES = {
     "Tsafrir": "round values (Tsafrir et al.)",
 }
 NODES, LOAD = 64, 0.9
-REPLICATES = 39
-"""Logs drawn anew by the button: the fewest that have 95 % intervals."""
-BUSY = "comparing …"
 
 
-@says_compiling()
+@tells_compiling()
 def explore_batch(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -138,9 +130,7 @@ def explore_batch(
         title = f"{schedule.policy}, offered load {load}: {wait}"
         return plot_batch(schedule, title=title), _facts(schedule), timeline.part(now).notes
 
-    panel = Panel(knobs, draw, settings, timeline=timeline)
-    _add_comparison(panel, lambda now: _compared(workload(now), timeline.log.system, now))
-    return panel
+    return Panel(knobs, draw, settings, timeline=timeline)
 
 
 def _policies() -> list[str]:
@@ -166,17 +156,6 @@ def _with_estimates(workload: Workload, now: Settings) -> Workload:
         return workload
     factor = now["factor"] if now["estimates"] == "factor" else 1.0
     return synthetic.with_scaled_estimates(workload, factor)
-
-
-def _compared(workload: Workload, machine: System, now: Settings) -> tuple[Comparison | None, str]:
-    """The policy and order that are shown, compared with all built-in policies."""
-    policy, order = now["policy"], now["order"]
-    ordered = order != "submit" and _takes_order(policy)
-    first = {f"{policy} ({order})": (policy, {"order": order})} if ordered else {policy: policy}
-    policies = {**first, **{name: name for name in OFFERED if name not in first}}
-    return compare_where_possible(
-        workload, policies, system=machine, replicates=REPLICATES, seed=now["seed"]
-    )
 
 
 def _simulated(workload: Workload, machine: System, now: Settings) -> Schedule:
@@ -212,40 +191,3 @@ def _facts(schedule: Schedule) -> list[str]:
         "before them",
         f"{never:,} never start" if never else "",
     ]
-
-
-def _add_comparison(panel: Panel, ask: Callable[[Settings], tuple[Comparison | None, str]]) -> None:
-    """Add a button that shows a comparison's table under a panel, until a control moves."""
-    tip = "all policies on these jobs and on logs drawn anew from them: some seconds"
-    button = Button(
-        description="compare with intervals", tooltip=tip, layout=Layout(width="max-content")
-    )
-    table = HTML()
-
-    def compare(_: Button) -> None:
-        button.disabled, table.value = True, BUSY
-        try:
-            found, why = ask(panel.settings)
-            table.value = _page(found) if found is not None else html.escape(why)
-        except (ValueError, AssertionError) as error:
-            # Whoever presses a button sees no traceback.
-            table.value = html.escape(str(error))
-        finally:
-            button.disabled = False
-
-    def clear(_: object) -> None:
-        table.value = ""
-
-    button.on_click(compare)
-    for control in panel.controls.values():
-        control.observe(clear, names="value")
-    panel.children = [*panel.children, button, table]
-
-
-def _page(found: Comparison) -> str:
-    """The table of means, one sentence per policy that is not shown, and the note."""
-    means = found.brief().rename_axis(None)
-    means.columns = [f"mean {name.replace('_', ' ')}" for name in means]
-    sentences = "<br>".join(map(html.escape, found.sentences(against=found.policies[0])))
-    note = f"<small>{html.escape(found.note)}</small>"
-    return f"{means.to_html(justify='left')}<p>{sentences}</p>{note}"

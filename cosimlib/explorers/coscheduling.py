@@ -19,10 +19,9 @@ from cosimlib.coscheduling.deadlock import PAIRS
 from cosimlib.display import count, or_unknown, percent
 from cosimlib.explorers.knobs import Knob, Settings, cached, needs
 from cosimlib.explorers.logs import Log, estimated
-from cosimlib.explorers.panel import Drawn, Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, tells_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.gantt import plot_coupled_moment
-from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
@@ -36,33 +35,26 @@ FRAME = 1200
 """Milliseconds between two events while the player plays."""
 
 
-@says_compiling()
+@tells_compiling()
 def explore_coscheduling(
-    source: Workload | Schedule | Mapping[str, Workload] | None = None,
+    source: Mapping[str, Workload] | None = None,
     system: System | None = None,
     *,
     jobs: int = 12,
-    release_after: float = 600.0,
-    order: str = "wfp",
     **settings: Any,
 ) -> Panel:
     """Explorer of coscheduling: Gantt chart up to an event, and sentences about that event.
 
     Parameters
     ----------
-    source : Workload, Schedule or mapping of str to Workload, optional
+    source : mapping of str to Workload, optional
         The machines' workloads by partition, every n-th job of which becomes a mate, and whose
-        clocks begin at their first jobs; or one workload with `partition` and mates of its own,
-        or a schedule of such. By default `deadlock_example`. Requested times that are unknown are
-        run times.
+        clocks begin at their first jobs. By default `deadlock_example`. Requested times that are
+        unknown are run times.
     system : System, optional
-        By default the machines of the source's workloads, or such as hold their jobs; a single
-        workload needs one.
+        By default the machines of the workloads, or such as hold their jobs.
     jobs : int, default 12
-        Jobs in a row that are taken of each machine's workload, or of the single one, where the
-        days chosen are busy.
-    release_after, order
-        As for `simulate_coscheduling`.
+        Jobs in a row that are taken of each workload, where the days chosen are busy.
     **settings
         First values of the controls, see below.
 
@@ -70,17 +62,18 @@ def explore_coscheduling(
     -------
     Panel
         Its `controls` are `schemes`, `share`, `release_interval` (seconds, 0: never) and `event`;
-        a player moves the last. Of sources of several days also `period`: of several machines
-        these are days of the first one; of the others busy days are taken.
+        a player moves the last. Of sources of several days also `period`: days of the first
+        machine; of the others busy days are taken.
 
     Other Parameters
     ----------------
-    schemes : str, default "H"
-        One letter per machine, H (hold) or Y (yield), one letter for all, or ``"base"``.
+    schemes : str, optional
+        One letter per machine, H (hold) or Y (yield), or ``"base"``.
     share : float, optional
-        Part of the smallest machine's jobs that have mates, by default a third.
-    release_interval : float, optional
-        Seconds between releases of held nodes; by default they are never released.
+        Part of the smallest machine's jobs that have mates, by default a third: one of `SHARES`,
+        or of `OF_EXAMPLE`.
+    release_interval : float, default 0.0
+        Seconds between releases of held nodes, one of `INTERVALS`; 0: they are never released.
     event : int, optional
         Number of the first event to show, from 1. By default the first of the example, and of a
         source the last in the first half of the time in which jobs start.
@@ -88,10 +81,9 @@ def explore_coscheduling(
     Raises
     ------
     TypeError
-        If `source` is none of these.
-    InvalidWorkloadError
-        If the system lacks a partition that a single workload names: give one that has the
-        nodes of each.
+        If `source` is no mapping of workloads.
+    ValueError
+        If it has fewer than two, a workload has no jobs, or a setting is out of range.
 
     Examples
     --------
@@ -100,21 +92,17 @@ def explore_coscheduling(
     >>> panel.settings["event"]
     4
     """
-    machines = _Machines(source, system, jobs, release_after=release_after, order=order)
-    names, shares = list(machines.system.partitions), machines.shares
-    if len(settings.get("schemes") or "") == 1:
-        settings["schemes"] *= len(names)
-    some = needs("no job has a mate", share=shares[1:] or shares)
+    machines = _Machines(source, system, jobs)
+    names, shares = list(machines.system.partitions), SHARES if machines.logs else OF_EXAMPLE
+    some = needs("no job has a mate", share=shares[1:])
     options = [*map("".join, product("HY", repeat=len(names))), BASE]
-    own = "" if len(shares) > 1 else "this workload has its own mates"
     holds = needs("no machine holds nodes", schemes=[each for each in options if "H" in each])
     knobs = [
         Knob("schemes", "H" * len(names), "schemes", options=options, off_when=some),
         Knob("share", min(shares, key=lambda each: abs(each - 1 / 3)), "jobs with mates",
-             kind="slider", options=shares, free=True, most=1,
-             named=lambda share: percent(share, 0), off_when=lambda now: own),
+             kind="slider", options=shares, named=lambda share: percent(share, 0)),
         Knob("release_interval", NEVER, "release every", kind="slider", options=INTERVALS,
-             free=True, off_when=lambda now: some(now) or holds(now),
+             off_when=lambda now: some(now) or holds(now),
              named=lambda each: f"{each / MINUTE:g} min" if each else "never"),
         Knob("event", machines.first_event, "event", low=1, whole=True,
              high=lambda now: len(event_times(machines.schedule(now)))),
@@ -131,30 +119,19 @@ class _Machines:
     """The coupled machines, and their schedule under any settings."""
 
     def __init__(
-        self, source: Workload | Schedule | Mapping[str, Workload] | None, system: System | None,
-        jobs: int, **fixed: Any,
-    ) -> None:  # fmt: skip
-        self._fixed = fixed
-        self.shares: tuple[float, ...] = (0.0,)
-        machines: dict[str, tuple[Workload, System | None]] = {}
-        if isinstance(source, Workload | Schedule):
-            given = source.system if isinstance(source, Schedule) else source.machine
-            workload = source.workload if isinstance(source, Schedule) else source
-            system = check.machine(system or given, source.name)
-            machines = {"": (workload, system)}
-        elif source is None:
-            system, self.shares = system or MACHINES, OF_EXAMPLE
-        else:
-            expected = "a Workload, a Schedule, or a mapping of machines to Workloads"
+        self, source: Mapping[str, Workload] | None, system: System | None, jobs: int
+    ) -> None:
+        self.logs: dict[str, Timeline] = {}
+        if source is not None:
+            expected = "a mapping of machines to Workloads"
             check.instance("source", source, Mapping, expected=expected)
             check.that("source", list(source), len(source) > 1, "two machines or more")
             nodes = {} if system is None else system.partitions
             own = {name: System(name, {name: nodes[name]}) for name in source if name in nodes}
-            machines = {name: (each, own.get(name)) for name, each in source.items()}
-            self.shares = SHARES
-        self.logs = {name: self._timeline(*each, jobs) for name, each in machines.items()}
+            self.logs = {name: self._timeline(each, own.get(name), jobs)
+                         for name, each in source.items()}  # fmt: skip
         sizes = {name: each.log.system.total_nodes for name, each in self.logs.items()}
-        self.system = system or System("+".join(sizes), sizes)
+        self.system = system or (System("+".join(sizes), sizes) if sizes else MACHINES)
         self.timeline = next(iter(self.logs.values()), None)
         self.schedule = cached(
             self._simulate, "period", "schemes", "share", "release_interval", size=8
@@ -166,7 +143,7 @@ class _Machines:
 
     def _simulate(self, now: Settings) -> CoupledSchedule:
         return coscheduling.simulate_coscheduling(
-            self._workload(now), self.system, **self._fixed,
+            self._workload(now), self.system,
             schemes=None if now["schemes"] == BASE else now["schemes"],
             release_interval=now["release_interval"] or None,
         )  # fmt: skip
@@ -180,8 +157,6 @@ class _Machines:
             submit = part.workload.jobs["submit_time"]
             shifted = part.workload.jobs.assign(submit_time=submit - submit.min())
             parts[name] = replace(part.workload, jobs=shifted, began=None)
-        if "" in parts:
-            return parts[""]
         mates = coscheduling.mates_by_proportion(parts, share=now["share"])
         return coscheduling.couple(parts, mates)
 
@@ -217,8 +192,8 @@ class _Machines:
         text = "<br>".join(map(escape, lines))
         for words in ("Deadlock", "That breaks the circle"):
             text = text.replace(words, f"<b>{words}</b>")
-        notes = [f"{name}: {note}" if name else note
-                 for name, part in self._parts(now).items() for note in part.notes]  # fmt: skip
+        notes = [f"{name}: {note}" for name, part in self._parts(now).items()
+                 for note in part.notes]  # fmt: skip
         return picture, text, notes
 
 

@@ -2,8 +2,7 @@
 
 Every control computes anew, which takes milliseconds: the vectors are those of a window of moments,
 not of the whole schedule. A log that holds more nodes than its machine has is shown on a machine
-that has them. Another number of nodes is another system, on which the schedule's own
-policy schedules the workload again.
+that has them.
 """
 
 from dataclasses import replace
@@ -14,6 +13,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from cosimlib import checks as check
+from cosimlib import synthetic
+from cosimlib.batch import simulate_easy
 from cosimlib.display import count
 from cosimlib.elastic import (
     GRACE_PERIODS,
@@ -23,34 +24,37 @@ from cosimlib.elastic import (
     occupants,
     preempted_jobs,
     preemption_values,
+    prioritize,
 )
 from cosimlib.elastic.vectors import check_followed
-from cosimlib.explorers.knobs import Knob, Settings, cached
+from cosimlib.explorers.knobs import Knob, Settings
 from cosimlib.explorers.logs import estimated, instant
-from cosimlib.explorers.panel import Drawn, Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, tells_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.elastic import FATES, period_name, plot_preemption
 from cosimlib.kernels.occupancy import IDLE
-from cosimlib.policies import SIMULATORS
-from cosimlib.schedule import RECORDED, Schedule
+from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.traces.oddities import oversubscription
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
+WINDOW = DAY
+"""Seconds of the heat map, half of them before the moment."""
 MOMENTS = 241
 """Columns of the heat map, the moment chosen being the middle one."""
 MOST_VALUES = 2_000_000
 """Nodes times columns of the heat map: very large machines have fewer columns."""
+GRACE = tuple(sorted({0.0, 300.0, 600.0, *GRACE_PERIODS}))
+"""Grace periods to choose from, seconds."""
 
 
-@says_compiling()
+@tells_compiling()
 def explore_elastic(
-    source: Schedule | Workload,
+    source: Schedule | Workload | None = None,
     system: System | None = None,
     *,
     jobs: int = 2000,
-    window: float = DAY,
     seed: int = 0,
     **settings: Any,
 ) -> Panel:
@@ -58,15 +62,14 @@ def explore_elastic(
 
     Parameters
     ----------
-    source : Schedule or Workload
-        On one partition of the paper's N nodes. Of a workload the starts recorded or, where a job
+    source : Schedule or Workload, optional
+        On one partition of the paper's N nodes, by default EASY's of `synthetic.peregrine` on 20,
+        whose queue `bigmem` has priority. Of a workload the starts recorded or, where a job
         has none, EASY's. Where it holds more nodes than there are, N is what it holds.
     system : System, optional
         Of a workload; by default its own machine, or one that holds its jobs.
     jobs : int, default 2000
         How many of a workload are scheduled in a row, where the days chosen are busy.
-    window : float, default 86400.0
-        Seconds of the heat map, half of them before the moment.
     seed : int, default 0
         Of RANDOM's draws.
     **settings
@@ -75,9 +78,8 @@ def explore_elastic(
     Returns
     -------
     Panel
-        Its `controls` are `policy`, `grace_period` (seconds), `nodes` (the paper's N; disabled
-        where nothing can schedule the workload again), `preempted` and `at` (seconds); of a source
-        of several days also `period`, the first and the last one.
+        Its `controls` are `policy`, `grace_period` (seconds), `preempted` and `at` (seconds); of a
+        source of several days also `period`, the first and the last one.
 
     Other Parameters
     ----------------
@@ -90,9 +92,7 @@ def explore_elastic(
     policy : str, default "PAP"
         One of `POLICIES`; PAP+ reads the workload's `priority`.
     grace_period : float, default 120.0
-        Seconds.
-    nodes : int, optional
-        The paper's N, by default the machine's.
+        Seconds, one of `GRACE`.
 
     Raises
     ------
@@ -105,39 +105,27 @@ def explore_elastic(
     Examples
     --------
     >>> import cosimlib as cs
-    >>> jobs = cs.synthetic.lublin(300, nodes=64, load=0.9, seed=1)
-    >>> workload = cs.synthetic.with_scaled_estimates(jobs)
-    >>> schedule = cs.simulate_easy(workload, workload.machine)
-    >>> panel = cs.explore_elastic(schedule, preempted=4)
+    >>> panel = cs.explore_elastic(preempted=4)
     >>> panel.settings["preempted"]
     4
     """
-    check.seconds("window", window, above=0)
     check.seed(seed)
-    check.instance("source", source, Schedule, Workload)
-    if isinstance(source, Schedule) and system is not None:
-        raise ValueError("a schedule has its system; leave system out, or give the workload")
+    if source is None:
+        workload = prioritize(synthetic.peregrine(seed=seed), {"bigmem": 10.0})
+        source = simulate_easy(workload, System.of(20))
     if isinstance(source, Schedule):
         check_followed(source)
     timeline = Timeline(source, system, jobs, estimated, at=settings.get("at"))
     schedule = timeline.whole or timeline.schedule(timeline.settings)
     own, one = schedule.total_nodes, len(schedule.system.partitions) == 1
     held = max(own, oversubscription(schedule).most) if one else own
-    scheduled = cached(
-        lambda now: _on(timeline.schedule(now), now["nodes"], again=now["nodes"] != held),
-        "period", "nodes", size=8,
-    )  # fmt: skip
-    why = _fixed_because(timeline.schedule(timeline.settings))
-    widest = held if why else int(timeline.log.workload.jobs["nodes"].max())
     knobs = [
         Knob("policy", "PAP", "policy", options=POLICIES),
-        Knob("grace_period", 120.0, "grace period", kind="slider", free=True, named=period_name,
-             options=sorted({0.0, 300.0, 600.0, *GRACE_PERIODS})),
-        Knob("nodes", held, "nodes (N)", low=widest, whole=True,
-             high=held if why else max(2 * held, widest + 1), off_when=lambda now: why),
+        Knob("grace_period", 120.0, "grace period", kind="slider", options=GRACE,
+             named=period_name),
         Knob("preempted", min(PREEMPTED, held), "nodes preempted (P)", low=1, whole=True,
-             high=lambda now: now["nodes"]),
-        timeline.moment_knob(SAMPLING_INTERVAL, scheduled),
+             high=held),
+        timeline.moment_knob(SAMPLING_INTERVAL),
     ]  # fmt: skip
     wider = "" if held == own else (
         f"The log holds up to {held:,} nodes at once, more than the {own:,} of its machine; the "
@@ -145,32 +133,16 @@ def explore_elastic(
     )  # fmt: skip
 
     def draw(now: Settings) -> Drawn:
-        picture, facts = _drawn(scheduled(now), window, seed, now)
+        schedule = timeline.schedule(now)
+        if held != own:
+            schedule = replace(schedule, system=schedule.system.with_nodes(held))
+        picture, facts = _drawn(schedule, seed, now)
         return picture, facts, (*timeline.schedule_notes(now), wider)
 
     return Panel(knobs, draw, settings, timeline=timeline)
 
 
-def _on(schedule: Schedule, nodes: int, *, again: bool = False) -> Schedule:
-    """The schedule on a machine of so many nodes, as it is or simulated again."""
-    system = schedule.system.with_nodes(nodes)
-    if again:
-        return SIMULATORS[schedule.policy](schedule.workload, system)
-    return schedule if schedule.total_nodes == nodes else replace(schedule, system=system)
-
-
-def _fixed_because(schedule: Schedule) -> str:
-    """Why the workload cannot be scheduled on other numbers of nodes; empty if it can."""
-    if schedule.policy == RECORDED:
-        return "the starts are those recorded; another number of nodes needs a simulator's"
-    if schedule.policy not in SIMULATORS:
-        return f"no simulator is called {schedule.policy!r}, as this schedule's policy is"
-    return ""
-
-
-def _drawn(
-    schedule: Schedule, window: float, seed: int, now: Settings
-) -> tuple[go.Figure, list[str]]:
+def _drawn(schedule: Schedule, seed: int, now: Settings) -> tuple[go.Figure, list[str]]:
     """Figure and text for the controls' values."""
     at, policy, wanted, grace = (
         now[name] for name in ("at", "policy", "preempted", "grace_period")
@@ -178,7 +150,7 @@ def _drawn(
     touched = preempted_jobs(
         schedule, at, policy=policy, preempted=wanted, grace_period=grace, seed=seed
     )
-    values, jobs = _window(schedule, at, window, policy, seed), _running(schedule, at, touched)
+    values, jobs = _window(schedule, at, policy, seed), _running(schedule, at, touched)
     taken = np.sort(np.argsort(values.loc[at].to_numpy(), kind="stable")[:wanted])
     wasted, began = touched["wasted_cycles"].sum(), schedule.workload.began
     title = (
@@ -195,13 +167,13 @@ def _drawn(
     ]
 
 
-def _window(schedule: Schedule, at: float, window: float, policy: str, seed: int) -> pd.DataFrame:
+def _window(schedule: Schedule, at: float, policy: str, seed: int) -> pd.DataFrame:
     """Vectors around a moment; that at the moment itself is what `preempted_jobs` goes by.
 
     RANDOM draws anew at each moment, so that the vectors before would change the draws.
     """
     half = int(np.clip(MOST_VALUES // schedule.total_nodes, 21, MOMENTS)) // 2
-    moments = at + np.linspace(-window / 2, window / 2, 2 * half + 1)
+    moments = at + np.linspace(-WINDOW / 2, WINDOW / 2, 2 * half + 1)
     moments[half] = at
     values = preemption_values(schedule, moments, policy=policy, seed=seed)
     values.loc[at] = preemption_values(schedule, [at], policy=policy, seed=seed).loc[at]

@@ -17,14 +17,13 @@ from cosimlib import synthetic
 from cosimlib.display import count, percent
 from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import estimated
-from cosimlib.explorers.panel import Drawn, Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, tells_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.use import plot_use
 from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.estimates import with_round_estimates
-from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
 from cosimlib.system import System
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
@@ -41,7 +40,7 @@ OWN = "the log's own estimates: nothing is drawn"
 NAMES = {GIVEN: "as given", ALL: "all"}
 
 
-@says_compiling()
+@tells_compiling()
 def explore_filling(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -77,8 +76,8 @@ def explore_filling(
     policy : str, default "filling A"
         One of `FILLINGS`, shown over time.
     accuracy : float or "given", optional
-        The paper's p, from 0 to 1, by default 0.5; of a source with requested times these are
-        ``"given"``, which is then the default.
+        The paper's p, one of `ACCURACIES`, by default 0.5; of a source with requested times these
+        are ``"given"``, which is then the default.
     overhead : float, default 0.1
         The paper's t, as a part of a slot.
     speed : float, default 1.0
@@ -86,7 +85,8 @@ def explore_filling(
     save_every : int, default 10
         Slots after which containers are saved under policy C.
     queue_depth : int, optional
-        Most jobs that wait with a reservation; by default all of a source, 10 of synthetic ones.
+        Most jobs that wait with a reservation, one of `DEPTHS`; by default all of a source, 10 of
+        synthetic ones.
     seed : int, default 0
         Of synthetic jobs, and of estimates; the control is of these.
 
@@ -106,19 +106,21 @@ def explore_filling(
     """
     made = source is None
     if source is None:
-        source = _made(jobs, settings.get("seed") or 0)
+        check.whole("jobs", jobs, 1)
+        source = synthetic.lomonosov(1.0, seed=settings.get("seed") or 0)
+        source = source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}")
     timeline = Timeline(source, system, jobs, partial(estimated, all_made=True))
     known = bool(timeline.log.workload.jobs["requested_time"].notna().any()) and not made
     knobs = [
         Knob("policy", "filling A", "policy", options=FILLINGS),
-        Knob("accuracy", GIVEN if known else 0.5, "accuracy (p)", kind="slider", free=True, most=1,
+        Knob("accuracy", GIVEN if known else 0.5, "accuracy (p)", kind="slider",
              options=(*[GIVEN][: int(known)], *ACCURACIES),
              named=lambda p: NAMES[p] if p == GIVEN else f"{p:g}"),
-        Knob("overhead", 0.1, "start and save (t)", high=0.95, step=0.05, most=0.99),
-        Knob("speed", 1.0, "speed (c)", low=0.05, step=0.05, most=1),
+        Knob("overhead", 0.1, "start and save (t)", high=0.95, step=0.05),
+        Knob("speed", 1.0, "speed (c)", low=0.05, step=0.05),
         Knob("save_every", 10, "C: save every", low=1, high=60, whole=True),
         Knob("queue_depth", DEPTHS[1] if made else ALL, "jobs that wait", kind="slider",
-             options=DEPTHS, free=True, whole=True, named=lambda jobs: NAMES.get(jobs, str(jobs))),
+             options=DEPTHS, named=lambda jobs: NAMES.get(jobs, str(jobs))),
         Knob("seed", 0, "seed", high=50, whole=True,
              off_when=lambda now: OWN if now["accuracy"] == GIVEN else ""),
     ]  # fmt: skip
@@ -138,14 +140,6 @@ def explore_filling(
         return picture, _facts(run, runs[0], table), timeline.part(now).notes
 
     return Panel(knobs, draw, settings, timeline=timeline)
-
-
-def _made(jobs: int, seed: int) -> Workload:
-    """So many jobs like Lomonosov's."""
-    check.whole("jobs", jobs, 1)
-    days = max(1.0, jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440))
-    workload = synthetic.lomonosov(days, seed=seed)
-    return workload.keep(np.arange(len(workload)) < jobs, f"after the first {jobs}")
 
 
 def _simulate(timeline: Timeline, now: Settings) -> tuple[Runs, float, float]:

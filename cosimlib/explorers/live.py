@@ -18,11 +18,8 @@ from traitlets import Int, Unicode, default
 
 SCRIPT = Path(__file__).with_name("live.js")
 
-STYLE = """
-.explorer-text .widget-html-content { line-height: 1.45; }
-.explorer-group .widget-html-content { line-height: 16px; font-size: 11px; }
-"""
-"""Lines of text are as close as in a notebook's prose, and headings of controls small."""
+STYLE = ".explorer-text .widget-html-content { line-height: 1.45; }"
+"""Lines of text are as close as in a notebook's prose."""
 
 
 @cache

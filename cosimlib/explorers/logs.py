@@ -58,11 +58,13 @@ def fitting(source: Workload | Schedule, system: System | None = None) -> Log:
     TypeError
         If `source` is neither, or `system` no System.
     ValueError
-        If no job is left.
+        If no job is left, and where a schedule comes with a system.
     """
     check.instance("source", source, Workload, Schedule)
     if isinstance(source, Schedule):
-        system = system or source.system
+        if system is not None:
+            raise ValueError("a schedule has its system; leave system out, or give the workload")
+        system = source.system
         source = source.workload
     if not len(source):
         raise ValueError(f"{source.name}: no jobs; expected at least one")

@@ -9,17 +9,15 @@ the last one is answered, and of several changes only the last: ipywidgets does 
 
 import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import plotly.graph_objects as go
 from IPython import display, get_ipython
 from ipywidgets import HTML, GridBox, HBox, Layout, VBox, Widget
 from numba.core import event
-from traitlets import TraitError
 
-from cosimlib import checks as check
-from cosimlib.explorers.knobs import Knob, Settings, first_settings, offered, same, taken
+from cosimlib.explorers.knobs import Knob, Settings, same, settle
 from cosimlib.explorers.live import LiveFigure
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.publishing import CaptionedFigure, caption, captioned, plain
@@ -40,8 +38,14 @@ Drawn = tuple[go.Figure, str | Sequence[str], Iterable[str]]
 Draw = Callable[[Settings], Drawn]
 
 
+def _tell_cell(text: str) -> None:
+    """Show a line in the output of a notebook's cell, or in its place another."""
+    if get_ipython() is not None:
+        display.display(display.HTML(text), display_id=COMPILING, update=text != COMPILING)
+
+
 @contextmanager
-def tells_compiling(tell: Callable[[str], None]) -> Iterator[None]:
+def tells_compiling(tell: Callable[[str], None] = _tell_cell) -> Iterator[None]:
     """Call `tell` with `COMPILING` once Numba compiles something, and with "" at the end."""
 
     class Listener(event.Listener):
@@ -62,21 +66,6 @@ def tells_compiling(tell: Callable[[str], None]) -> Iterator[None]:
         finally:
             if listener.said:
                 tell("")
-
-
-@contextmanager
-def says_compiling() -> Iterator[None]:
-    """In a notebook's cell, show `COMPILING` while Numba compiles something."""
-    shown: list[Any] = []
-
-    def tell(text: str) -> None:
-        if shown:
-            shown[0].update(display.HTML(text))
-        elif get_ipython() is not None:
-            shown.append(display.display(display.HTML(text), display_id=True))
-
-    with tells_compiling(tell):
-        yield
 
 
 class Panel(VBox):
@@ -117,11 +106,11 @@ class Panel(VBox):
         timeline: Timeline | None = None,
     ) -> None:
         self._knobs = [*(timeline.knobs if timeline else ()), *knobs]
-        first = first_settings(self._knobs, given or {})
+        first = settle(self._knobs, given or {})
         self._timeline, self._draw = timeline, draw
         self.controls = {knob.name: knob.widget(first) for knob in self._knobs}
-        self._waiting = self._adjusting = False
-        self._adjust()
+        self._waiting = False
+        self._set(first)
         self._drawn_for: Settings = {}
         self._size: dict[str, Any] = {"width": 0, "height": 0}
         self._shown, text = self._drawn()
@@ -162,44 +151,23 @@ class Panel(VBox):
             For a name that no control has, and for a value that its control does not offer beside
             the others. Then everything is as before.
         """
-        for name in values:
-            check.choice("control", name, self.controls)
-        before = self.settings
-        with self._without_drawing():
-            self._put(values)
-            self._take_days()
-            self._put(values)
-            for name, value in values.items():
-                if not taken(self.controls[name], value):
-                    expected = offered(self.controls[name])
-                    self._put(before)
-                    raise ValueError(f"{name}={value!r}; expected {expected}")
+        self._set(settle(self._knobs, values, self._kept(self.settings | values)))
         self._redraw()
 
-    @contextmanager
-    def _without_drawing(self) -> Iterator[None]:
-        """Leave the figure as it is while several controls are set."""
+    def _kept(self, now: Settings) -> Settings:
+        """The settings that stay: where other days are chosen, some controls take their own."""
+        same_days = now.get("period") == self._drawn_for.get("period")
+        return {knob.name: now[knob.name] for knob in self._knobs
+                if same_days or not callable(knob.value)}  # fmt: skip
+
+    def _set(self, now: Settings) -> None:
+        """Give all controls these values and the ranges that go with them, and draw nothing."""
         self._waiting = True
         try:
-            yield
+            for knob in self._knobs:
+                knob.set(self.controls[knob.name], now)
         finally:
             self._waiting = False
-
-    def _put(self, values: Mapping[str, Any]) -> None:
-        """Give controls these values, twice: the first may move what the second can reach.
-
-        A value that a control cannot take leaves it as it is.
-        """
-        for name, value in [*values.items()] * 2:
-            with suppress(TraitError, TypeError, ValueError):
-                self.controls[name].value = value
-
-    def _take_days(self) -> None:
-        """Let controls take their own values where other days are chosen."""
-        if self._drawn_for.get("period") != self.settings.get("period"):
-            for knob in self._knobs:
-                if callable(knob.value):
-                    knob.restart(self.controls[knob.name], self.settings)
 
     def _time(self) -> list[Widget]:
         """The curve of a log's use, and the slider under it."""
@@ -212,20 +180,10 @@ class Panel(VBox):
         return [self.curve, slider]
 
     def _controls(self) -> GridBox:
-        """Controls in their groups, beside the figure; on narrow pages in several columns."""
-        parts: list[Widget] = []
-        group = ""
-        for knob in self._knobs:
-            if knob.name == "period":
-                continue
-            if knob.group != group:
-                group = knob.group
-                heading = HTML(f"<b>{html.escape(group)}</b>").add_class("explorer-group")
-                heading.layout = Layout(grid_column="1 / -1", height="16px", margin="0 0 0 4px")
-                parts.append(heading)
-            parts.append(self.controls[knob.name])
-            parts[-1].layout.width = "auto"
-            parts[-1].style.description_width = "12.5em"
+        """Controls beside the figure; on narrow pages in several columns."""
+        parts = [control for name, control in self.controls.items() if name != "period"]
+        for control in parts:
+            control.layout.width, control.style.description_width = "auto", "12.5em"
         columns = Layout(
             grid_template_columns="repeat(auto-fit, minmax(min(25em, 100%), 1fr))",
             grid_gap="0 1em", align_content="flex-start", flex="1 1 22em", overflow="hidden",
@@ -275,27 +233,13 @@ class Panel(VBox):
         if self._timeline is not None and "period" in self.controls:
             self.curve.value = self._timeline.drawing(self._drawn_for)
 
-    def _adjust(self) -> None:
-        """Let sliders go as far as the others allow, and disable controls without effect."""
-        if self._adjusting:
-            return
-        self._adjusting = True
-        try:
-            for knob in self._knobs:
-                knob.update(self.controls[knob.name], self.settings)
-        finally:
-            self._adjusting = False
-
     def _redraw(self, change: object = None) -> None:
         """Draw what the controls say, and show what differs."""
         if self._waiting:
-            self._adjust()
             return
         try:
-            with self._without_drawing():
-                self._adjust()
-                if change is not None:
-                    self._take_days()
+            if change is not None:
+                self._set(settle(self._knobs, {}, self._kept(self.settings)))
             if self._drawn_for == self.settings:
                 return
             with tells_compiling(self._tell):

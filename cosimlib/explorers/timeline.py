@@ -229,7 +229,8 @@ class Timeline:
 
     def load_knob(self, most: float) -> Knob:
         """A slider of the offered load, which is at first that of the days chosen."""
-        return Knob("load", self.load, "offered load", low=0.1, high=most, step=LOAD_STEP,
+        return Knob("load", self.load, "offered load", low=lambda now: min(0.1, self.load(now)),
+                    high=lambda now: max(most, self.load(now)), step=LOAD_STEP,
                     off_when=self._no_load)  # fmt: skip
 
     def _no_load(self, now: Settings) -> str:

@@ -6,7 +6,6 @@ time-sharing anew, but batch only if it can differ: not for overhead and moment.
 jobs are taken that a picture takes about 0.3 s.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,26 +15,25 @@ from cosimlib import synthetic, timesharing
 from cosimlib.display import count, or_unknown, percent
 from cosimlib.explorers.knobs import Knob, Settings, cached
 from cosimlib.explorers.logs import Log, estimated
-from cosimlib.explorers.panel import Drawn, Panel, says_compiling
+from cosimlib.explorers.panel import Drawn, Panel, tells_compiling
 from cosimlib.explorers.timeline import Timeline
 from cosimlib.figures.timesharing_moment import plot_sharing
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.timesharing import STEP, RunSummary
+from cosimlib.timesharing import RunSummary
 from cosimlib.timesharing.schedule import TimesharedSchedule
-from cosimlib.units import HOUR
+from cosimlib.units import HOUR, MINUTE
 from cosimlib.workload import Workload
 
 SHOWN = 6 * HOUR
 """Seconds in which shares are shown, the moment in their middle."""
+SAMPLED = 3 * MINUTE
+"""Seconds between two shares: each of them stops the simulation."""
 
 DAYS, NODES, LOAD = 7, 64, 0.89
 """Of made jobs."""
-MOST_NOISE = 0.05
-MOST_TRANSITIONS = 100_000
-"""Changes of rates that noise may make in a log, so that a picture does not take long."""
 MOST_STARTS = 50_000
-"""Nodes that the jobs of a log may start on together, for the same reason."""
+"""Nodes that the jobs of a log may start on together, so that a picture does not take long."""
 
 KINDS = {True: "SPMD: slowest node", False: "not SPMD: mean of nodes"}
 NOISE = ("noise", "spmd", "seed")
@@ -44,13 +42,12 @@ OF_SHARED = (*OF_BATCH, "overhead")
 """Settings that each simulation depends on."""
 
 
-@says_compiling()
+@tells_compiling()
 def explore_timesharing(
     source: Workload | Schedule | None = None,
     system: System | None = None,
     *,
     jobs: int = 1000,
-    memory_per_node: float | None = None,
     **settings: Any,
 ) -> Panel:
     """Explorer of time-sharing: shares on a crowded node, jobs on nodes, gain over batch.
@@ -61,13 +58,11 @@ def explore_timesharing(
         By default a week of `synthetic.edison` on 64 nodes. Of a schedule the workload. Requested
         times that it lacks are run times, memory that it does not tell is none.
     system : System, optional
-        The source's machine; by default its own, or one that holds its jobs.
+        The source's machine; by default its own, or one that holds its jobs. Memory per node that
+        is unknown is twice what 99 % of the jobs need at most.
     jobs : int, default 1000
         How many of a source are taken in a row, where the days chosen are busy; fewer of very wide
         ones.
-    memory_per_node : float, optional
-        GB; by default the machine's or, where that is unknown, twice what 99 % of its
-        jobs need at most.
     **settings
         First values of the controls, see below.
 
@@ -83,9 +78,9 @@ def explore_timesharing(
         Offered load, by default .89 of made jobs, and of a source its own. At its own load a source
         is simulated as it is, else the times between submissions are scaled.
     overhead : float, default 0
-        Part of every node's capacity that sharing costs; batch has none.
+        Part of every node's capacity that sharing costs, up to .3; batch has none.
     noise : float, default 0
-        Probability that a node is slowed in a step of 10 s, in batch too.
+        Probability that a node is slowed in a step of 10 s, in batch too; up to .01.
     spmd : bool, default True
         Whether a job runs everywhere at the speed of its slowest node.
     seed : int, default 0
@@ -111,20 +106,17 @@ def explore_timesharing(
     if source is None:
         source = synthetic.edison(DAYS, nodes=NODES, load=LOAD, seed=settings.get("seed") or 0)
         jobs = len(source)
-    runs = _Runs(source, system, jobs, partial(_filled, memory_per_node))
-    noise = settings.get("noise") or 0.0
+    runs = _Runs(source, system, jobs, _filled)
     knobs = [
         runs.load_knob(1.2),
-        Knob("overhead", 0.0, "overhead", high=0.3, step=0.01, most=0.99),
-        Knob("noise", 0.0, "noise (probability)", step=0.001,
-             high=lambda now: max(runs.most_noise(now), noise)),
+        Knob("overhead", 0.0, "overhead", high=0.3, step=0.01),
+        Knob("noise", 0.0, "noise (probability)", high=0.01, step=0.0005),
         Knob("spmd", True, "jobs", options=(True, False), named=KINDS.__getitem__),
         Knob("seed", 0, "seed of the noise", high=50, whole=True,
              off_when=lambda now: "" if now["noise"] else "nothing is drawn without noise"),
         Knob("at", runs.most_crowded, "moment", high=runs.span, step=HOUR / 4,
              readout=lambda now: runs.instant(runs.clock(now))),
     ]  # fmt: skip
-    check.number("noise", noise, least=0.0, most=1.0, kind="a probability")
     return Panel(knobs, runs.drawn, settings, timeline=runs)
 
 
@@ -141,18 +133,8 @@ class _Runs(Timeline):
         return timesharing.simulate_batch(self.loaded(now), self.part(now).system, **asked)
 
     def _time_shared(self, now: Settings) -> TimesharedSchedule:
-        """With shares around the moment, if there is one.
-
-        Without noise shares change only in steps in which a job starts or ends. Each step that is
-        recorded stops the simulation, so that no other is.
-        """
-        sample = None
-        if "at" in now:
-            sample = _around(now["at"])
-            if not now["noise"]:
-                whole = self._shared({name: now.get(name) for name in OF_SHARED})
-                changes = [whole.start_time, whole.end_time, sample[[0, -1]]]
-                sample = sample[np.isin(sample, np.concatenate(changes))]
+        """With shares around the moment, if there is one."""
+        sample = _around(now["at"]) if "at" in now else None
         asked = {name: now[name] for name in (*NOISE, "overhead")}
         return timesharing.simulate_timesharing(
             self.loaded(now), self.part(now).system, sample=sample, **asked
@@ -163,10 +145,6 @@ class _Runs(Timeline):
         jobs = self.part(now).workload.jobs
         span = max(float((jobs["submit_time"] + jobs["run_time"]).max()), HOUR)
         return span * max(1.0, self.load(now) / now["load"])
-
-    def most_noise(self, now: Settings) -> float:
-        workload = self.part(now).workload
-        return timesharing.bearable_noise(workload, MOST_NOISE, most=MOST_TRANSITIONS)
 
     def clock(self, now: Settings) -> float:
         """The moment chosen, on the clock of the log."""
@@ -189,22 +167,19 @@ class _Runs(Timeline):
         return picture, _facts(*runs), self.part(now).notes
 
 
-def _filled(memory_per_node: float | None, log: Log) -> Log:
+def _filled(log: Log) -> Log:
     """The log with what it lacks, from its first submission on, and notes of that."""
     log = estimated(log)
-    before, has_own = log.workload, log.system.memory_per_node > 0
-    if memory_per_node is None and has_own:
-        memory_per_node = log.system.memory_per_node
-    workload = timesharing.with_node_memory(
-        before, memory_per_node=memory_per_node, node_starts=MOST_STARTS
-    )
+    before = log.workload
+    own = log.system.memory_per_node if log.system.memory_per_node > 0 else None
+    workload = timesharing.with_node_memory(before, memory_per_node=own, node_starts=MOST_STARTS)
     known = before.column("memory").notna().any()
     gigabytes = check.machine(workload.machine, workload.name).memory_per_node
     return log.of(
         workload,
         "" if known else "The log does not say what memory jobs need; it counts as nothing.",
         f"A node's memory is supposed to be {gigabytes:.3g} GB, twice what 99 % of the jobs need "
-        "(in code, memory_per_node= gives another)." if memory_per_node is None and known else "",
+        "(in code, system= gives another)." if own is None and known else "",
         f"{len(workload):,} of these jobs are simulated, which fit and start on at most "
         f"{MOST_STARTS:,} nodes." if len(before) > len(workload) else "",
         start=float(before.jobs["submit_time"].min()),
@@ -212,9 +187,9 @@ def _filled(memory_per_node: float | None, log: Log) -> Log:
 
 
 def _around(at: float) -> np.ndarray:
-    """The steps around a moment: shares change with steps only."""
-    first = max(0.0, np.floor((at - SHOWN / 2) / STEP) * STEP)
-    return np.arange(first, first + SHOWN + STEP, STEP)
+    """Times around a moment."""
+    first = max(0.0, np.floor((at - SHOWN / 2) / SAMPLED) * SAMPLED)
+    return np.arange(first, first + SHOWN + SAMPLED, SAMPLED)
 
 
 def _facts(shared: RunSummary, batch: RunSummary) -> list[str]:

@@ -68,7 +68,6 @@ def test_errors_of_the_analysis_and_of_the_protocol_name_what_is_wrong():
     ("knobs", "message"),
     [
         ({"at": "10"}, "at='10'; expected a moment in seconds"),
-        ({"window": "day"}, "window='day'; expected seconds above 0"),
         ({"grace_period": "120"}, "grace_period='120'; expected one of 0.0"),
     ],
 )

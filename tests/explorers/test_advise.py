@@ -1,7 +1,6 @@
 """Explorer of advice: what the controls say is what the figure and the list of jobs show."""
 
 import html
-import re
 
 import numpy as np
 import pytest
@@ -71,14 +70,3 @@ def test_nothing_to_choose_is_named(tmp_path):
         explore_advise(paths, nodes_needed=2)
     with pytest.raises(ValueError, match="1 deadlines; expected"):
         explore_advise(paths, within=0)
-
-
-def test_bandwidths_that_change_nothing_are_told():
-    """A step is the shortest time that a checkpoint takes."""
-    panel = explore_advise(SAVED, model=MODEL, within=300)
-    assert panel.figure.layout.title.text.startswith("queue of example: ")
-    told = re.search(r"rounded up to 1 min: .* from bandwidths × ([\d.]+) on", panel.notes.value)
-    before = panel.figure.data[0].customdata
-    for factor, same in ((10.0, True), (10**0.5 * float(told[1]), True), (0.1, False)):
-        panel.controls["bandwidth"].value = factor
-        assert np.array_equal(panel.figure.data[0].customdata, before, equal_nan=True) == same

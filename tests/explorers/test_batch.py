@@ -1,12 +1,9 @@
 """The explorer of batch policies without a browser: the figure shows what the simulators say."""
 
-import re
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from cosimlib import metrics, policies, synthetic
+from cosimlib import metrics, synthetic
 from cosimlib.audit import audit
 from cosimlib.batch import (
     simulate_conservative,
@@ -14,13 +11,11 @@ from cosimlib.batch import (
     simulate_fcfs,
     simulate_first_fit,
 )
-from cosimlib.comparison import compare
 from cosimlib.explorers import batch as explorer
 from cosimlib.explorers import explore_batch
-from cosimlib.explorers.batch import ESTIMATES, OFFERED, REPLICATES
+from cosimlib.explorers.batch import ESTIMATES, OFFERED
 from cosimlib.figures.gantt import plot_batch
 from cosimlib.policies import SIMULATORS
-from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.explorers.redraws import assert_draws
@@ -169,43 +164,3 @@ def test_a_change_simulates_and_draws_once_and_keeps_the_workload_where_it_can(m
 def test_several_partitions_cannot_be_scheduled():
     with pytest.raises(InvalidWorkloadError, match="has 2 partitions, A, B"):
         explore_batch(SOURCE, System.of(A=32, B=32))
-
-
-def words(table) -> str:
-    return re.sub(r"<[^>]*>|&#x27;", " ", table.value).replace("&amp;", "&")
-
-
-def test_the_table_is_that_of_compare_on_the_jobs_shown_until_a_control_moves():
-    panel = explore_batch(jobs=300, load=0.8, policy="EASY", order="wfp", seed=2)
-    button, table = panel.children[-2:]
-    assert table.value == ""
-    button.click()
-    jobs = replace(made(panel.settings, jobs=300, seed=2), machine=System.of(64))
-    asked = {"EASY (wfp)": ("EASY", {"order": "wfp"}), **{name: name for name in OFFERED}}
-    expected = compare(jobs, asked, replicates=REPLICATES, seed=2)
-    shown = words(table)
-    for text in (*expected.brief().to_numpy().ravel(), *expected.sentences(against="EASY (wfp)")):
-        assert text in shown
-    assert expected.note in shown and "nan" not in shown
-    assert not button.disabled
-    panel.choose(load=0.6)
-    assert table.value == ""
-
-
-def test_logs_that_cannot_be_compared_and_policies_that_break_rules_are_told_in_words():
-    few = synthetic.with_scaled_estimates(synthetic.lublin(6, nodes=32, seed=1), 1.0)
-    button, table = explore_batch(few).children[-2:]
-    button.click()
-    assert "needs at least" in table.value and not button.disabled
-
-    def never(workload, system):
-        return Schedule.from_starts(workload, system, np.full(len(workload), np.nan), "never")
-
-    policies.register("never", never)
-    try:
-        button, table = explore_batch(jobs=200, policy="never").children[-2:]
-        button.click()
-    finally:
-        policies.unregister("never")
-    assert "never" in table.value and "Traceback" not in table.value
-    assert not button.disabled

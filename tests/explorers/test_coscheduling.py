@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from ipywidgets import Play
 
@@ -26,7 +25,7 @@ from cosimlib.explorers import explore_coscheduling
 from cosimlib.figures import plot_coupled_moment
 from cosimlib.metrics import busy_stretch
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, Workload
+from cosimlib.workload import Workload
 from tests.explorers.redraws import assert_draws
 
 MINUTE = 60.0
@@ -55,13 +54,11 @@ def from_zero(workloads, jobs=20) -> dict[str, Workload]:
     }
 
 
-def simulated(workload, system, settings, **knobs):
+def simulated(workload, system, settings):
     """The schedule of the settings, without the explorer."""
     schemes = None if settings["schemes"] == "base" else settings["schemes"]
     interval = settings["release_interval"] or None
-    return simulate_coscheduling(
-        workload, system, schemes=schemes, release_interval=interval, **knobs
-    )
+    return simulate_coscheduling(workload, system, schemes=schemes, release_interval=interval)
 
 
 def example(settings) -> Workload:
@@ -152,68 +149,24 @@ def test_a_player_moves_the_event_and_the_other_way_round():
 
 
 def test_two_workloads_are_coupled_by_proportion():
-    panel = explore_coscheduling(TWINS, jobs=20, share=0.5, schemes="HY", event=15, order="submit")
+    panel = explore_coscheduling(TWINS, jobs=20, share=0.5, schemes="HY", event=15)
     system, machines = System.of(big=64, small=32), from_zero(TWINS)
     for share in (0.5, 0.0, 1.0):
         panel.controls["share"].value = share
         together = couple(machines, mates_by_proportion(machines, share=share))
-        assert_shows(panel, simulated(together, system, panel.settings, order="submit"))
+        assert_shows(panel, simulated(together, system, panel.settings))
 
 
-def test_a_coupled_workload_keeps_its_mates():
-    panel = explore_coscheduling(deadlock_example(3), MACHINES, schemes="YH")
-    assert panel.controls["share"].disabled
-    assert "this workload has its own mates" in panel.notes.value
-    assert_shows(panel, simulated(deadlock_example(3), MACHINES, panel.settings))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"order": "random"}, "order='random'; expected one of 'wfp', 'submit'"),
-        ({"event": 99}, "event=99; expected a whole number from 1 to 17"),
-    ],
-)
-def test_settings_out_of_range_are_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        explore_coscheduling(**wrong)
+def test_events_that_are_not_there_are_refused():
+    with pytest.raises(ValueError, match="event=99; expected a whole number from 1 to 17"):
+        explore_coscheduling(event=99)
 
 
 def test_sources_that_cannot_be_coupled_are_refused():
     nothing = Workload(TWINS["big"].jobs[:0], "gone", System.of(4))
-    with pytest.raises(TypeError, match="source is of type list; expected a Workload, a Sched"):
+    with pytest.raises(TypeError, match="source is of type list; expected a mapping of mach"):
         explore_coscheduling([TWINS["big"]])
     with pytest.raises(ValueError, match=r"source=\['big'\]; expected two machines or more"):
         explore_coscheduling({"big": TWINS["big"]})
     with pytest.raises(ValueError, match="gone: no jobs; expected at least one"):
         explore_coscheduling(TWINS | {"small": nothing})
-    with pytest.raises(ValueError, match=r"2 pairs.*: its machine is unknown; give a system"):
-        explore_coscheduling(deadlock_example())
-    with pytest.raises(InvalidWorkloadError, match="asks for 3 nodes; partition 'A' has 2"):
-        explore_coscheduling(deadlock_example(), System.of(A=2, B=5))
-
-
-@pytest.mark.parametrize("letter", ["H", "Y"])
-def test_one_letter_is_for_all_machines(letter):
-    """Three machines; the same panel as with the letter spelled out."""
-    three = TWINS | {"third": TWINS["small"]}
-    short, long = (
-        explore_coscheduling(three, schemes=schemes, event=20) for schemes in (letter, 3 * letter)
-    )
-    assert short.controls["schemes"].value == 3 * letter
-    assert short.text.value == long.text.value
-
-
-def test_a_schedule_is_explored_by_its_workload_on_its_machines():
-    example = deadlock_example(2)
-    panel = explore_coscheduling(simulate_coscheduling(example, MACHINES))
-    assert panel.text.value == explore_coscheduling(example, MACHINES).text.value
-
-
-def test_partitions_are_machines_and_others_are_refused():
-    columns = {"submit_time": [0, 9, 9], "run_time": 50, "requested_time": 60, "nodes": [2, 1, 3]}
-    partition = pd.array(["1", "2", "1"], dtype="string")
-    log = Workload(pd.DataFrame(columns).assign(partition=partition), "log", System.of(4))
-    with pytest.raises(InvalidWorkloadError, match="job 0 asks for partition '1'; the system has"):
-        explore_coscheduling(log)
-    assert "of 5 (a live" in repr(explore_coscheduling(log, System("two", {"1": 3, "2": 1})))

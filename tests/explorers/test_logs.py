@@ -30,7 +30,7 @@ EXPLORERS = {
     explore_batch: ("policy", "FCFS"),
     explore_coscheduling: ("event", 2),
     explore_elastic: ("policy", "LIFO"),
-    explore_eviction: ("interval", 30.0),
+    explore_eviction: ("interval", 1800.0),
     explore_filling: ("overhead", 0.2),
     explore_ondemand: ("policy", "wait"),
     explore_timesharing: ("overhead", 0.1),
@@ -82,9 +82,10 @@ def test_records_that_hold_more_nodes_than_there_are_get_a_machine_that_has_them
     recorded = Schedule.recorded(workload)
     panel = explore_elastic(recorded)
     held = oversubscription(recorded).most
-    assert panel.settings["nodes"] == held > recorded.total_nodes == 64
+    assert panel.controls["preempted"].max == held > recorded.total_nodes == 64
     assert f"The log holds up to {held:,} nodes at once, more than the 64" in panel.notes.value
-    assert explore_elastic(simulate_easy(workload, workload.machine)).settings["nodes"] == 64
+    simulated = explore_elastic(simulate_easy(workload, workload.machine))
+    assert simulated.controls["preempted"].max == 64
     moment = explore_eviction(recorded)
     assert moment.controls["nodes_needed"].max <= 64, "no moment at which more nodes are held"
     with pytest.raises(ValueError, match="a schedule has its system; leave system out"):

@@ -29,25 +29,17 @@ SOURCE = synthetic.with_estimates(synthetic.lublin(200, nodes=32, load=0.9, seed
 SOURCE = Workload(SOURCE.jobs, "a source", SMALL)
 
 
-def simulated(workload, system, settings, bursts=None):
+def simulated(workload, system, settings):
     """What the controls ask for, without them."""
-    most, seed = system.total_nodes, settings["seed"]
-    if bursts is None:
-        bursts = draw_bursts(
-            workload, seed=seed, rate=settings["rate"], notice=settings["announced"],
-            nodes=max(1, round(settings["size"] / 100 * most)),
-            run_time=settings["run_time"] * MINUTE,
-            longest_delay=settings["longest_delay"] * MINUTE,
-        )  # fmt: skip
-    reserved = max(1, round(settings["reserved"] / 100 * most))
+    nodes, seed = max(1, round(settings["size"] * system.total_nodes)), settings["seed"]
+    asked = {name: settings[name] for name in ("rate", "run_time", "longest_delay")}
+    bursts = draw_bursts(workload, seed=seed, nodes=nodes, notice=settings["announced"], **asked)
     return audit(
         simulate_ondemand(
             workload, replace(system, aggregate_bandwidth=settings["bandwidth"]), bursts,
-            policy=settings["policy"], deadline=settings["deadline"],
+            policy=settings["policy"], seed=seed,
             notice="ignore" if settings["announced"] == "none" else settings["notice"],
-            interval=settings["interval"] * MINUTE, seed=seed,
-            start_up=None if settings["start_up"] == "none" else settings["start_up"],
-            reserved=reserved if settings["policy"] == "reserve" else 0,
+            reserved=nodes if settings["policy"] == "reserve" else 0,
         )
     )  # fmt: skip
 
@@ -110,9 +102,6 @@ def assert_shows(panel, schedule):
     work = list(shown.shares["batch"].y)[1] + list(shown.shares["bursts"].y)[1]
     said = re.search(r"batch jobs and bursts work on ([\d.]+) % of", panel.text.value)
     assert float(said[1]) == pytest.approx(work, abs=0.06)  # as the bar of all days
-    filled = list(shown.shares["containers"].y)[1]
-    said = re.search(r"fillers on ([\d.]+) %", panel.text.value)
-    assert float(said[1]) == pytest.approx(filled, abs=0.06)
 
 
 def assert_markers(shown, schedule, start):
@@ -137,32 +126,27 @@ def assert_markers(shown, schedule, start):
 
 def test_it_opens_with_the_settings_given():
     panel = explore_ondemand(
-        jobs=JOBS, policy="reserve", deadline="earliest", rate=5, size=0.1, run_time=1800.0,
-        longest_delay=60.0, announced="late", notice="collect", reserved=0.2, bandwidth=100.0,
-        interval=7200.0, start_up=45.0, day=2, seed=3,
+        jobs=JOBS, policy="reserve", rate=5, size=0.1, run_time=1800.0, longest_delay=60.0,
+        announced="late", notice="collect", bandwidth=125.0, day=2, seed=3,
     )  # fmt: skip
     assert panel.settings == {
         "period": (0, 1),
-        "policy": "reserve", "deadline": "earliest", "rate": 5.0, "size": 10.0, "run_time": 30.0,
-        "longest_delay": 1.0, "announced": "late", "notice": "collect", "reserved": 20.0,
-        "bandwidth": pytest.approx(100.0), "interval": 120.0, "start_up": 45.0, "day": 2, "seed": 3,
+        "policy": "reserve", "rate": 5.0, "size": 0.1, "run_time": 1800.0, "longest_delay": 60.0,
+        "announced": "late", "notice": "collect", "bandwidth": 125.0, "day": 2, "seed": 3,
     }  # fmt: skip
     assert_shows(panel, simulated(made(3), made(3).machine, panel.settings))
-    assert repr(panel).startswith("reserve (872, collect), day 2: ")
+    assert repr(panel).startswith("reserve (436, collect), day 2: ")
 
 
 @pytest.mark.parametrize(
     ("name", "values"),
     [
         ("policy", list(POLICIES)),
-        ("deadline", ["earliest"]),
-        ("rate", [0.0, 12.0]),
-        ("size", [5.0, 60.0]),
-        ("run_time", [10.0, 240.0]),
-        ("longest_delay", [0.0, 60.0]),
-        ("bandwidth", [20.0, 1_000.0]),
-        ("interval", [10.0, 300.0]),
-        ("start_up", [0.0, 300.0]),
+        ("rate", [0.5, 12.0]),
+        ("size", [0.05, 0.6]),
+        ("run_time", [600.0, 14_400.0]),
+        ("longest_delay", [0.0, 3600.0]),
+        ("bandwidth", [25.0, 1_250.0]),
         ("seed", [1, 7]),
         ("day", [1, 2]),
     ],
@@ -195,35 +179,23 @@ def test_a_day_is_drawn_once_and_simulates_nothing(monkeypatch):
 def test_controls_without_effect_are_off_and_say_why():
     panel = explore_ondemand(jobs=JOBS, policy="kill")
     off = {name: control.tooltip for name, control in panel.controls.items() if control.disabled}
-    assert off == {
-        "deadline": "kill has no choice of plans",
-        "reserved": "kill reserves none",
-        "notice": "no burst is announced",
-    }
-    assert "which plan (off: kill has no choice of plans)" in panel.notes.value
+    assert off == {"notice": "no burst is announced"}
     panel.choose(policy="reserve", announced="early")
     off = {name for name, control in panel.controls.items() if control.disabled}
-    assert off == {"deadline", "bandwidth", "interval"}
-    assert "file system (GB/s), checkpoint every (min) (off: reserve evicts nobody)" in (
-        panel.notes.value
-    )
+    assert off == {"bandwidth"}
+    assert "file system (GB/s) (off: reserve evicts nobody)" in panel.notes.value
     before = panel.figure.layout.title.text, panel.text.value
-    for name in off - {"deadline"}:
-        panel.controls[name].value *= 0.9
-        assert (panel.figure.layout.title.text, panel.text.value) == before
+    panel.controls["bandwidth"].value = 25.0
+    assert (panel.figure.layout.title.text, panel.text.value) == before
 
 
-def test_a_workload_of_one_s_own_with_bursts_of_one_s_own():
+def test_a_workload_of_one_s_own():
     """Unknown memory and bandwidths are Theta's; the busy part of the log is taken."""
-    mine = Workload(
-        pd.DataFrame({"submit_time": [4 * HOUR, 5 * HOUR], "run_time": 600.0, "nodes": 8}), "mine"
-    )
-    panel = explore_ondemand(SOURCE, bursts=mine, jobs=1000)
+    panel = explore_ondemand(SOURCE, jobs=1000)
     known = replace(
         SMALL, memory_per_node=THETA.memory_per_node, node_bandwidth=THETA.node_bandwidth
     )
-    assert_shows(panel, simulated(SOURCE, known, panel.settings, mine))
-    assert panel.controls["rate"].disabled and "these bursts were given" in panel.notes.value
+    assert_shows(panel, simulated(SOURCE, known, panel.settings))
     assert "Unknown, and supposed as on Theta: memory (192 GB), " in panel.notes.value
     busy = busy_stretch(SOURCE, 20)
     few = explore_ondemand(SOURCE, jobs=20)
@@ -236,26 +208,6 @@ def test_logs_without_requests_or_with_a_single_job_are_shown():
     assert "Requested times are unknown; supposed are the run times." in panel.notes.value
     alone = explore_ondemand(SOURCE, jobs=1)
     assert "0 of 0 late" in repr(alone) and "nan" not in alone.text.value
-    never = explore_ondemand(jobs=JOBS, rate=0.0)
-    idle = {"size", "run_time", "longest_delay", "announced", "notice", "deadline", "bandwidth",
-            "interval", "seed", "reserved"}  # fmt: skip
-    assert idle <= {name for name, control in never.controls.items() if control.disabled}
-    assert re.search(r"seed, [^;]* \(off: no burst comes\)", never.notes.value)
-    never.controls["rate"].value = 4.0
-    assert not any(never.controls[name].disabled for name in idle - {"notice", "reserved"})
-
-
-def test_a_click_on_a_delay_shows_the_day_of_the_burst():
-    panel = explore_ondemand(jobs=JOBS, rate=8.0, day=1)
-    last = max((max(trace.x), trace) for trace in panel.figure.data[-3:-1] if len(trace.x))
-    click = SimpleNamespace(xs=[last[0]], ys=[0.0], point_inds=[0])
-    for callback in last[1]._click_callbacks:
-        callback(last[1], click, None)
-    submit = made().jobs["submit_time"].min()
-    begin = np.floor(submit / HOUR) * HOUR
-    assert panel.settings["day"] == (submit + last[0] * DAY - begin) // DAY + 1 > 1
-    for callback in last[1]._click_callbacks:
-        callback(last[1], SimpleNamespace(xs=[], ys=[], point_inds=[]), None)
 
 
 def test_moments_are_dates_where_a_log_has_them():
@@ -266,8 +218,3 @@ def test_moments_are_dates_where_a_log_has_them():
     assert dated.picture.layout.xaxis.title.text.startswith("hours since 2023-05-0")
     day = dated.controls["day"]
     assert day.description.removeprefix("day shown ") in dated.picture.layout.xaxis.title.text
-
-
-def test_bursts_are_a_workload():
-    with pytest.raises(TypeError, match="bursts is of type DataFrame; expected a Workload"):
-        explore_ondemand(SOURCE, bursts=SOURCE.jobs)

@@ -10,7 +10,7 @@ import pytest
 from numba.core import event
 
 from cosimlib.explorers import explore_filling, explore_timesharing
-from cosimlib.explorers.knobs import Knob, first_settings
+from cosimlib.explorers.knobs import Knob, settle
 from cosimlib.explorers.panel import COMPILING, Panel, tells_compiling
 from cosimlib.figures.publishing import CaptionedFigure, caption, captioned
 from cosimlib.synthetic import edison
@@ -34,7 +34,6 @@ def panel():
         Knob("depth", 10, "depth", options=["all", 10, 50], kind="slider"),
         Knob("deadline", 0.0, "deadline", options=[60.0 * n for n in range(100)], kind="slider"),
         Knob("load", 0.5, "load", low=0.1, high=1.2),
-        Knob("bandwidth", 100.0, "bandwidth", low=2, high=1, log=True),
         Knob("part", 4, "part", low=1, high=lambda now: now["nodes"], whole=True),
         Knob("nodes", 8, "nodes", low=1, high=64, whole=True),
     ]
@@ -47,10 +46,9 @@ RIGHT = [
     {"policy": "EASY"},
     {"spmd": False, "depth": "all"},
     {"depth": 50, "deadline": 5_940.0},
-    {"load": 1.2, "bandwidth": 1_000.0},
-    {"load": 0.1, "bandwidth": 1.0},
-    {"load": np.float32(1), "part": np.int64(8), "spmd": np.bool_(False)},
-    {"part": 8.0, "load": 1},
+    {"load": 1.2},
+    {"load": np.float32(1), "part": np.int64(8)},
+    {"part": 8, "load": 1},
     {"load": 0.123456789},
 ]
 
@@ -78,16 +76,14 @@ WRONG = [
     ({"load": math.nan}, "load=nan; expected a number from"),
     ({"load": "much"}, "load='much'; expected a number from"),
     ({"load": True}, "load=True; expected a number from"),
-    ({"bandwidth": 1_001}, "bandwidth=1001; expected a number from 1 to 1000"),
     ({"nodes": 1.5}, "nodes=1.5; expected a whole number from 1 to 64"),
     ({"part": 9}, "part=9; expected a whole number from 1 to 8"),
     ({"part": 20, "nodes": 16}, "part=20; expected a whole number from 1 to 16"),
     ({"nodes": 2, "part": 3}, "part=3; expected a whole number from 1 to 2"),
-    ({"policy": None}, "policy=None; expected one of 'FCFS', 'EASY'"),
     ({"policy": np.array(["FCFS", "EASY"])}, "policy=array(['FCFS', 'EASY'], dtype='<U4'); exp"),
     ({"spmd": 1}, "spmd=1; expected one of True, False"),
-    ({"deadline": 61.0}, "deadline=61.0; expected one of 0.0, 60.0, 120.0, ..., 5940.0"),
-    ({"laod": 1.0}, "control='laod'; expected one of 'policy', 'spmd', 'depth',"),
+    ({"deadline": 61.0}, "deadline=61.0; expected one of 0.0, 60.0, 120.0, "),
+    ({"laod": 1.0}, "setting='laod'; expected one of 'policy', 'spmd', 'depth',"),
 ]
 
 
@@ -96,7 +92,7 @@ def test_what_a_control_does_not_offer_changes_nothing(panel, wrong, message):
     before = panel.settings
     ends = [panel.controls[name].max for name in ("part", "nodes")]
     with pytest.raises(ValueError, match="^" + re.escape(message)):
-        panel.choose(**{"policy": "EASY", "bandwidth": 10.0, "depth": 50, **wrong})
+        panel.choose(**{"policy": "EASY", "depth": 50, **wrong})
     assert panel.settings == before and len(panel.drawn) == 1
     assert [panel.controls[name].max for name in ("part", "nodes")] == ends
     panel.controls["load"].value = 0.7
@@ -112,23 +108,22 @@ def test_what_a_control_does_not_offer_changes_nothing(panel, wrong, message):
         ({"x": "c"}, {"options": ("a", "b")}, "x='c'; expected one of 'a', 'b'"),
         ({"x": 1}, {"options": (True, False)}, "x=1; expected one of True, False"),
         ({"x": 0.2}, {"low": 0.3}, "x=0.2; expected a number from 0.3"),
-        ({"x": 0.9}, {"most": 0.8, "scale": 2}, "x=0.9; expected a number from 0 to 0.8"),
+        ({"x": 0.9}, {"high": 0.8}, "x=0.9; expected a number from 0 to 0.8"),
         ({"x": 0.9}, {"high": lambda now: now["y"]}, "x=0.9; expected a number from 0 to 0.5"),
-        ({"x": 0.0}, {"log": True}, "x=0.0; expected a number above 0"),
-        ({"x": 7}, {"options": (0, 1), "free": True, "most": 2}, "x=7; expected a number from 0 t"),
         ({"z": 7}, {}, "setting='z'; expected one of 'x', 'y'"),
     ],
 )
 def test_arguments_that_are_out_of_range_are_refused(given, knob, message):
     knobs = [Knob("x", 0, "x", **knob), Knob("y", 0.5, "y")]
     with pytest.raises(ValueError, match=re.escape(message)):
-        first_settings(knobs, given)
+        settle(knobs, given)
 
 
-def test_arguments_are_first_values_in_the_units_of_their_controls():
-    knobs = [Knob("last", lambda now: now["x"] + 1, "last"), Knob("x", 3, "x", scale=1 / 60)]
-    assert first_settings(knobs, {}) == {"last": 4, "x": 3}
-    assert first_settings(knobs, {"x": 120, "last": None}) == {"last": 3, "x": 2}
+def test_a_value_follows_from_others_unless_it_is_given_or_kept():
+    knobs = [Knob("last", lambda now: now["x"] + 1, "last", high=4), Knob("x", 3, "x", high=9)]
+    assert settle(knobs, {}) == {"last": 4, "x": 3}
+    assert settle(knobs, {"x": 2, "last": None}) == {"last": 3, "x": 2}
+    assert settle(knobs, {"x": 2}, {"last": 7, "x": 8}) == {"last": 4, "x": 2}
 
 
 def test_every_explorer_draws_once_per_change():
@@ -155,7 +150,7 @@ def test_a_control_that_is_off_says_why_until_it_is_on():
         return go.Figure(layout={"height": 400}), "", ()
 
     why = {True: "<b>no</b>", False: ""}
-    knobs = [Knob("speed", 0.5, "speed", "c", off_when=lambda now: why[now["high"] > 1]),
+    knobs = [Knob("speed", 0.5, "speed (c)", off_when=lambda now: why[now["high"] > 1]),
              Knob("high", 1.0, "high", high=2.0)]  # fmt: skip
     panel = Panel(knobs, draw)
     assert panel.notes.value == "" and not panel.controls["speed"].disabled
@@ -185,16 +180,6 @@ def test_compiling_is_told_once_and_no_longer_than_it_lasts():
     assert said == [COMPILING, ""]
 
 
-def test_groups_of_controls_have_headings():
-    knobs = [Knob("rate", 1.0, "rate", high=2, group="bursts"),
-             Knob("size", 0.5, "size", group="bursts"),
-             Knob("seed", 1, "seed", high=9, whole=True, group="drawn")]  # fmt: skip
-    panel = Panel(knobs, lambda now: (go.Figure(layout={"height": 400}), "", ()))
-    grid = panel.children[0].children[0]
-    headings = [each.value for each in grid.children if not hasattr(each, "min")]
-    assert [re.sub("<[^>]*>", "", text) for text in headings] == ["bursts", "drawn"]
-
-
 def test_a_figure_is_no_higher_than_the_window_allows_and_has_smaller_letters_there():
     panel = Panel([], lambda now: (go.Figure(layout={"height": 700}), "text", ()))
     assert (panel.figure.layout.height, panel.figure.layout.font.size) == (700, None)
@@ -203,11 +188,6 @@ def test_a_figure_is_no_higher_than_the_window_allows_and_has_smaller_letters_th
         layout = panel.figure.layout
         assert (layout.height, layout.font.size) == (height, letters)
         assert panel.picture.layout.height == height
-
-
-def test_a_first_value_beside_the_options_of_a_slider_is_one_of_them():
-    knob = Knob("rate", 1, "rate", options=["none", 1, 4], kind="slider", free=True)
-    assert knob.widget({"rate": 3}).options == ("none", 1, 3, 4)
 
 
 def test_the_picture_of_a_panel_has_its_caption():
