@@ -9,11 +9,6 @@ None of their jobs can start before held nodes are released. The largest such se
 reduction (Holt, 1972): as long as there is one, a group is removed that could start if all groups
 removed before had given their nodes back.
 
-A mate may also wait where enough nodes are free, since it would delay the reservation of a job that
-does not fit. It counts as blocked if all jobs that may have that reservation need more nodes than
-the other groups of the set leave and, as the queue may change, only if the schedule shows that it
-does not start before one of the blocking holds ends.
-
 `deadlock_example` has the smallest machines that can deadlock, after the circle that Tang et al.
 show on their slides, with made-up jobs. Two machines have five nodes each, and their first two
 pairs of mates cross: a1 waits for b2, behind b1; b1 waits for a2, behind a1. The four take three
@@ -53,17 +48,6 @@ class JobStates(NamedTuple):
     held_since: np.ndarray
 
 
-class _Instant(NamedTuple):
-    """A schedule at an instant: states, the jobs of each group that holds, and per waiting job of
-    these the candidates of the reservation that it would delay."""
-
-    schedule: CoupledSchedule
-    at: float
-    states: JobStates
-    members: dict[int, np.ndarray]
-    delayed: dict[int, np.ndarray]
-
-
 def event_times(schedule: CoupledSchedule) -> np.ndarray:
     """Ascending times (s) of submissions, tries, holds, releases, starts, ends and outages."""
     jobs, holds = schedule.workload.jobs, schedule.holds
@@ -96,54 +80,26 @@ def free_nodes(schedule: CoupledSchedule, at: float) -> pd.Series:
     return total.sub(taken, fill_value=0).reindex(total.index).astype("int64")
 
 
-def delayed_by(schedule: CoupledSchedule, at: float, job: int) -> np.ndarray:
-    """Jobs that may have the reservation that a waiting job, whose mates are ready, would delay.
-
-    These are the jobs of its queue that do not fit, the most urgent of which has a reservation.
-    Empty where the job itself does not fit, waits for mates, or its machine is down.
-    """
-    state = job_states(schedule, at).state
-    nodes = schedule.workload.jobs["nodes"].to_numpy()
-    machine, group = schedule.partition[job], schedule.group[job]
-    free = free_nodes(schedule, at)[machine]
-    unready = (schedule.group == group) & np.isin(state, ("unsubmitted", "waiting"))
-    waits_for_mates = group >= 0 and unready.sum() > 1
-    down = any(name == machine and begin <= at < end for name, begin, end in schedule.outages)
-    if state[job] != "waiting" or nodes[job] > free or waits_for_mates or down:
-        return np.array([], dtype=np.int64)
-    queue = (schedule.partition == machine).to_numpy() & (state == "waiting")
-    return np.flatnonzero(queue & (nodes > free))
-
-
 def find_deadlock(schedule: CoupledSchedule, at: float) -> pd.DataFrame:
     """Deadlock at an instant: one row per job that waits in it; no row if there is none.
 
     Returns
     -------
     pd.DataFrame
-        `job`, which waits for nodes, or for its turn where it would delay a job that does; its
-        mate that `holds` for it; and `behind`, the job of the deadlock that has held nodes of
-        `job`'s machine longest, outside its own group.
+        `job`, which waits for nodes; its mate that `holds` for it; and `behind`, the job of the
+        deadlock that has held nodes of `job`'s machine longest.
     """
     states = job_states(schedule, at)
-    members = {
-        int(group): np.flatnonzero(schedule.group == group)
-        for group in np.unique(schedule.group[states.state == "holding"])
-    }
-    locked = {g for g, jobs in members.items() if (states.state[jobs] != "unsubmitted").all()}
-    delayed = {
-        int(job): delayed_by(schedule, at, job)
-        for group in locked
-        for job in members[group][states.state[members[group]] == "waiting"]
-    }
-    instant = _Instant(schedule, at, states, members, delayed)
-    while free := [group for group in locked if not _blocked(instant, locked, group)]:
+    submitted = pd.Series(states.state != "unsubmitted").groupby(schedule.group).all()
+    held = np.unique(schedule.group[states.state == "holding"])
+    locked = {group for group in held if submitted[group]}
+    while free := [group for group in locked if not _blocked(schedule, states, locked, group)]:
         locked -= set(free)
     rows = []
     for group in sorted(locked):
-        holder = _longest_holder(states, members[group])
-        for job in _blocked(instant, locked, group):
-            behind = _longest_holder(states, _holders(instant, locked, job))
+        holder = _longest_holder(states, np.flatnonzero(schedule.group == group))
+        for job in _blocked(schedule, states, locked, group):
+            behind = _longest_holder(states, _holders(schedule, states, locked, job))
             rows.append((job, holder, behind))
     return pd.DataFrame(rows, columns=["job", "holds", "behind"], dtype="int64")
 
@@ -190,7 +146,7 @@ def describe(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list
     if queue.size:
         free = free_nodes(schedule, at).to_dict()
         described = queue[:MOST_DESCRIBED]
-        clauses = [_waiting(schedule, at, states, int(job), names, free) for job in described]
+        clauses = [_waiting(schedule, states, int(job), names, free) for job in described]
         if queue.size > described.size:
             clauses.append(f"{queue.size - described.size} more wait")
         sentences.append(f"{'; '.join(clauses)}.")
@@ -223,33 +179,27 @@ def deadlock_example(pairs: int = 2) -> Workload:
     return couple(machines, mates, name=f"{int(pairs)} pairs, the first two crossing")
 
 
-def _blocked(instant: _Instant, locked: set[int], group: int) -> list[int]:
+def _blocked(
+    schedule: CoupledSchedule, states: JobStates, locked: set[int], group: int
+) -> list[int]:
     """The waiting jobs of a group that cannot start beside what other locked groups hold."""
-    schedule, members = instant.schedule, instant.members[group]
-    nodes = schedule.workload.jobs["nodes"].to_numpy()
-    blocked = []
-    for job in members[instant.states.state[members] == "waiting"].tolist():
-        holders, delayed = _holders(instant, locked, job), instant.delayed[job]
-        left = schedule.system.partitions[schedule.partition[job]] - nodes[holders].sum()
-        barred = len(delayed) > 0 and bool((nodes[delayed] > left).all())
-        if nodes[job] > left or (barred and _starts_later(instant, job, holders)):
-            blocked.append(job)
-    return blocked
+    nodes, partitions = schedule.workload.jobs["nodes"].to_numpy(), schedule.system.partitions
+    waiting = np.flatnonzero((schedule.group == group) & (states.state == "waiting"))
+    return [
+        job
+        for job in waiting.tolist()
+        if nodes[job] + nodes[_holders(schedule, states, locked, job)].sum()
+        > partitions[schedule.partition[job]]
+    ]
 
 
-def _starts_later(instant: _Instant, job: int, holders: np.ndarray) -> bool:
-    """Whether a job does not start before one of those that hold now gives its nodes back."""
-    holds, at = instant.schedule.holds, instant.at
-    current = holds["job"].isin(holders) & (holds["start"] <= at) & (at < holds["end"])
-    return not instant.schedule.start_time[job] < holds.loc[current, "end"].min()
-
-
-def _holders(instant: _Instant, locked: set[int], job: int) -> np.ndarray:
-    """Jobs of locked groups that hold nodes of a waiting job's machine; none of its own group."""
-    partition = instant.schedule.partition.to_numpy()
-    jobs = np.concatenate([instant.members[group] for group in sorted(locked)])
-    here = partition[jobs] == partition[job]
-    return jobs[here & (instant.states.state[jobs] == "holding")]
+def _holders(
+    schedule: CoupledSchedule, states: JobStates, locked: set[int], job: int
+) -> np.ndarray:
+    """Jobs of locked groups that hold nodes of a waiting job's machine; none is of its group."""
+    machine = schedule.partition_number
+    holding = (states.state == "holding") & np.isin(schedule.group, list(locked))
+    return np.flatnonzero(holding & (machine == machine[job]))
 
 
 def _longest_holder(states: JobStates, jobs: np.ndarray) -> int:
@@ -269,7 +219,7 @@ def _events(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> str:
         *(f"{partition} is back" for partition, _, end in schedule.outages if end == at),
         _clause(np.flatnonzero(schedule.end_time == at), names, "ends", "end"),
         _clause(np.flatnonzero(submit_time == at), names, "is submitted", "are submitted"),
-        _given_back(schedule, at, given_back, names),
+        _clause(given_back, names, "gives its nodes back", "give their nodes back"),
         *_starts(schedule, at, names),
         _clause(np.intersect1d(begun, given_back), names, "takes them again", "take them again"),
         _clause(np.setdiff1d(begun, given_back), names, "begins to hold", "begin to hold"),
@@ -277,16 +227,6 @@ def _events(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> str:
                 "yield for the first time"),
     ]  # fmt: skip
     return ", ".join(filter(None, clauses)) or "nothing happens"
-
-
-def _given_back(
-    schedule: CoupledSchedule, at: float, jobs: np.ndarray, names: Sequence[str]
-) -> str:
-    """Jobs that give held nodes back, in a release or because their machine goes down."""
-    down = {partition for partition, start, _ in schedule.outages if start == at}
-    released = any(schedule.partition[job] not in down for job in jobs)
-    back = _clause(jobs, names, "gives its nodes back", "give their nodes back")
-    return f"held nodes are released, {back}" if released else back
 
 
 def _starts(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> list[str]:
@@ -309,7 +249,6 @@ def _holding(schedule: CoupledSchedule, states: JobStates, job: int, names: Sequ
 
 def _waiting(
     schedule: CoupledSchedule,
-    at: float,
     states: JobStates,
     job: int,
     names: Sequence[str],
@@ -320,8 +259,7 @@ def _waiting(
     if nodes <= free[machine]:
         if mates := _unready(schedule, states, job, names):
             return f"{names[job]} waits for {mates}"
-        delayed = " or ".join(names[other] for other in delayed_by(schedule, at, job))
-        return f"{names[job]} " + (f"would delay {delayed}" if delayed else "waits for its turn")
+        return f"{names[job]} waits for its turn"
     here = (schedule.partition == machine).to_numpy() & (states.state == "holding")
     held = int(schedule.workload.jobs["nodes"].to_numpy()[here].sum())
     capacity = schedule.system.partitions[machine]

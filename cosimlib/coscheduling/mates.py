@@ -198,20 +198,31 @@ def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFra
     ------
     FileNotFoundError
     TraceError
-        If the file is damaged; names the file, the line, the value and what was expected.
+        If the heading or a number is wrong; names the file, the line, the value and what was
+        expected.
     """
-    path = Path(path)
-    lines = read_table(path)
+    lines = read_table(Path(path))
     heading = lines[0][1] if lines else []
     if sorted(heading) != sorted(machines) or len(machines) < 2:
         raise TraceError(
             f"{path}: line {lines[0][0] if lines else 1} names {', '.join(heading) or 'nothing'}; "
             f"expected the machines {', '.join(machines)}"
         )
-    rows = {machine: _rows_by_number(workload) for machine, workload in machines.items()}
-    seen: dict[tuple[str, int], int] = {}
-    groups = [_group(path, number, heading, fields, rows, seen) for number, fields in lines[1:]]
-    return pd.DataFrame(groups, columns=heading, dtype="Int64")[list(machines)]
+    table = pd.DataFrame([fields for _, fields in lines[1:]], columns=heading, dtype="str")
+    groups = pd.DataFrame()
+    for machine, workload in machines.items():
+        jobs, numbers = workload.column("job_id"), table[machine]
+        jobs = jobs.astype("str") if jobs.notna().any() else jobs.index.astype("str").to_series()
+        rows = pd.Series(range(len(jobs)), jobs)[~jobs.duplicated(keep=False).to_numpy()]
+        groups[machine] = numbers.map(rows).astype("Int64")
+        wrong = (numbers != "") & (groups[machine].isna() | numbers.duplicated())
+        if wrong.any():
+            row = int(wrong.idxmax())
+            raise TraceError(
+                f"{path}: line {lines[row + 1][0]}: {machine} is {numbers[row]!r}; expected the "
+                "number of one job, which no line before it has"
+            )
+    return groups
 
 
 def _members(machines: Mapping[str, Workload], mates: pd.DataFrame) -> list[list[tuple[str, int]]]:
@@ -260,46 +271,3 @@ def _check_machines(workload: Workload, group: np.ndarray, partition: pd.Series)
             f"{workload.label(job)} has a mate on its own partition {machine!r}; mates are on "
             "different partitions, one job on each"
         )
-
-
-def _rows_by_number(workload: Workload) -> dict[int, int]:
-    """The row of each job by its number; −1 for a number that two jobs have."""
-    numbers = workload.column("job_id")
-    if numbers.isna().all():
-        return {row: row for row in range(len(workload))}
-    rows: dict[int, int] = {}
-    for row, number in enumerate(numbers):
-        if pd.notna(number):
-            rows[int(number)] = -1 if int(number) in rows else row
-    return rows
-
-
-def _group(
-    path: Path,
-    number: int,
-    heading: list[str],
-    fields: list[str],
-    rows: dict[str, dict[int, int]],
-    seen: dict[tuple[str, int], int],
-) -> list[int | None]:
-    """One line of a file of mates as rows of the workloads."""
-    place = f"{path}: line {number}"
-    group: list[int | None] = []
-    for machine, field in zip(heading, fields, strict=True):
-        if not field:
-            group.append(None)
-            continue
-        if not field.isdecimal():
-            raise TraceError(f"{place}: {machine} is {field!r}; expected a job's number")
-        row = rows[machine].get(int(field))
-        if row is None or row < 0:
-            found = "two jobs" if row is not None else "no job"
-            raise TraceError(f"{place}: {found} with the number {field} on {machine}")
-        if (machine, row) in seen:
-            before = seen[machine, row]
-            raise TraceError(f"{place}: job {field} on {machine} is in line {before} already")
-        seen[machine, row] = number
-        group.append(row)
-    if sum(row is not None for row in group) < 2:
-        raise TraceError(f"{place} names one job; expected jobs on two machines or more")
-    return group

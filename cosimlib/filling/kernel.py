@@ -24,9 +24,7 @@ import numpy as np
 
 from cosimlib.kernels import availability
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, whole
-
-FIRST = whole(0)
+from cosimlib.kernels.records import record_type
 
 JOB = record_type(
     floats="submit_time run_time requested_time start promised reserved expected_end",
@@ -164,12 +162,10 @@ def _compress(state: State, now: float, before: float) -> None:
     Since every job had its earliest start, nodes have come free before the slot `before` only.
     Then that is until when jobs that moved leave free nodes to jobs before them in the queue.
 
-    A job equal to the previous one, and not reserved earlier, finds nothing if that found
-    nothing. The maximum of free nodes is computed anew, after a move, only when a job wants more.
+    The maximum of free nodes is computed anew, after a move, only when a job wants more.
     """
     jobs, plan, run = state.jobs, state.plan, state.run
-    left, searched = -np.inf, now
-    last_nodes, last_requested, last_start = 0, 0.0, np.inf
+    left = -np.inf
     most, stale = availability.max_free(plan, run, before), False
     for place in range(run.waiting):
         number = state.queue[place]
@@ -179,12 +175,8 @@ def _compress(state: State, now: float, before: float) -> None:
             most, stale = availability.max_free(plan, run, before), False
         if start == now or nodes > most + max(0, run.withheld):
             continue
-        if start < last_start or nodes != last_nodes or requested != last_requested:
-            searched = now
-        last_nodes, last_requested, last_start = nodes, requested, start
-        moment = availability.earliest_start(plan, run, nodes, requested, searched, before, start)
+        moment = availability.earliest_start(plan, run, nodes, requested, now, before, start)
         moment = min(moment, start)
-        searched = max(searched, min(moment, before))
         if moment > now:
             _note_held_up(state, number, min(now + requested, start), now)
         if moment < start:
@@ -199,27 +191,14 @@ def _compress(state: State, now: float, before: float) -> None:
 
 @kernel
 def _plan_anew(state: State, ends: list[tuple[float, int]], now: float) -> None:
-    """Drop all reservations and make them again, in order of submission.
-
-    A job equal to the previous one need not search earlier: reservations free no nodes.
-    """
+    """Drop all reservations and make them again, in order of submission."""
     jobs, plan, queue, run = state.jobs, state.plan, state.queue, state.run
     availability.clear(plan, run, now, run.capacity)
     availability.add(plan, run, now, now + 1, -run.withheld)
     for _, number in ends:
         availability.add(plan, run, now, jobs[number].expected_end, -jobs[number].nodes)
-    place = FIRST
-    while place < run.waiting:
-        first, end, searched = jobs[queue[place]], place + 1, now
-        while (
-            end < run.waiting
-            and jobs[queue[end]].nodes == first.nodes
-            and jobs[queue[end]].requested_time == first.requested_time
-        ):
-            end += 1
-        while place < end:
-            place += _reserve(state, place, end, now, searched)
-            searched = jobs[queue[place - 1]].reserved
+    for place in range(run.waiting):
+        _reserve(state, queue[place], now)
 
 
 @kernel
@@ -232,48 +211,32 @@ def _admit(state: State, now: float) -> None:
         and run.waiting < run.depth
     ):
         state.queue[run.waiting] = run.submitted
-        _reserve(state, run.waiting, run.waiting + 1, now, now)
+        _reserve(state, run.submitted, now)
         jobs[run.submitted].promised = jobs[run.submitted].reserved
         run.submitted += 1
         run.waiting += 1
 
 
 @kernel
-def _reserve(state: State, place: int, end: int, now: float, not_before: float) -> int:
-    """Reserve the earliest start for the first of equal jobs of the queue, from a place to before
-    another, and for those that fit beside it; how many these are.
-
-    It does not fit before `not_before`.
-    """
-    plan, run, number = state.plan, state.run, state.queue[place]
-    nodes, requested = state.jobs[number].nodes, state.jobs[number].requested_time
-    start = availability.earliest_start(plan, run, nodes, requested, not_before, np.inf, np.inf)
-    beside, placed = end - place, 1
-    if start > now and _note_held_up(state, number, now + requested, now):
-        beside = 1
-    if beside > 1:
-        room = availability.min_free(plan, run, start, start + requested)
-        placed = min(beside, room // nodes)
-    availability.add(plan, run, start, start + requested, -placed * nodes)
-    for other in range(place, place + placed):
-        state.jobs[state.queue[other]].reserved = start
-    return placed
+def _reserve(state: State, number: int, now: float) -> None:
+    """Reserve the earliest start for a job that has no reservation."""
+    plan, run, job = state.plan, state.run, state.jobs[number]
+    nodes, requested = job.nodes, job.requested_time
+    start = availability.earliest_start(plan, run, nodes, requested, now, np.inf, np.inf)
+    if start > now:
+        _note_held_up(state, number, now + requested, now)
+    availability.add(plan, run, start, start + requested, -nodes)
+    job.reserved = start
 
 
 @kernel
-def _note_held_up(state: State, number: int, until: float, now: float) -> bool:
-    """Whether nothing but containers keeps a job from running from now to `until`; recorded.
-
-    If not, they do not hold up the next job either if it is equal.
-    """
+def _note_held_up(state: State, number: int, until: float, now: float) -> None:
+    """Record whether nothing but containers keeps a job from running from now to `until`."""
     plan, run, job = state.plan, state.run, state.jobs[number]
-    if job.nodes > plan[0].free + run.withheld:
-        return False
-    if until > now + 1 and availability.min_free(plan, run, now + 1, until) < job.nodes:
-        return False
-    job.held_up = 1
-    run.withheld -= job.nodes
-    return True
+    later = until > now + 1 and availability.min_free(plan, run, now + 1, until) < job.nodes
+    if job.nodes <= plan[0].free + run.withheld and not later:
+        job.held_up = 1
+        run.withheld -= job.nodes
 
 
 @kernel

@@ -198,19 +198,6 @@ def _from_first_submission(workload: Workload) -> Workload:
     return replace(workload, jobs=shifted, began=began)
 
 
-def noise_cost(workload: Workload, *, noise: float, seed: int = 0) -> float:
-    """Node-seconds that noise adds to SPMD jobs in batch, as a part of those without noise.
-
-    The larger a job, the more often its slowest node is a slowed one.
-    """
-    nodes = workload.jobs["nodes"].to_numpy()
-    slowed, clean = (
-        float(nodes @ with_noise(workload, noise=p, seed=seed).jobs["run_time"].to_numpy())
-        for p in (noise, None)
-    )
-    return slowed / clean - 1.0 if clean else 0.0
-
-
 def _check(noise: float | None, spmd: bool, step: float, seed: int) -> None:
     """Validate the knobs of batch scheduling, which has no exact times."""
     check.seconds("step", step, above=0.0)

@@ -18,7 +18,6 @@ import numpy as np
 from cosimlib.kernels import heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
-from cosimlib.kernels.steps import first_at
 from cosimlib.timesharing import maxmin
 from cosimlib.timesharing.maxmin import BLOCK, SLOT, Sharing, signed
 
@@ -121,7 +120,10 @@ def draw_noise(
 def advance(
     sharing: Sharing, run: np.record, noise: np.recarray, series: Series, until: float
 ) -> int:
-    """Simulate up to `until`; DONE, PAUSED there, or NEEDS_SLOTS where a row of jobs is full."""
+    """Simulate up to `until`; DONE, PAUSED there, or NEEDS_SLOTS where a row of jobs is full.
+
+    With more slots it can then be called again for the same instant.
+    """
     while True:
         now = run.now if run.unfinished else next_instant(sharing, run, noise)
         reached = now < until and now < np.inf
@@ -130,27 +132,16 @@ def advance(
         if not reached:
             return DONE if now == np.inf else PAUSED
         run.unfinished = 1
-        if not process_instant(sharing, run, noise, now):
+        _end_jobs(sharing, run, now)
+        _slow_down(sharing, run, noise, now)
+        if not _admit(sharing, run, now):
             return NEEDS_SLOTS
+        if run.spmd and run.refill:
+            maxmin.fill(sharing)
+        elif run.spmd:
+            maxmin.settle(sharing, maxmin.MOST_ROUNDS)
+        _update_ends(sharing, run, now)
         run.unfinished = 0
-
-
-@kernel
-def process_instant(sharing: Sharing, run: np.record, noise: np.recarray, now: float) -> bool:
-    """Let all that is due `now` happen; False if a node's row of jobs is too short.
-
-    It can then be called again for the same instant.
-    """
-    _end_jobs(sharing, run, now)
-    _slow_down(sharing, run, noise, now)
-    if not _admit(sharing, run, now):
-        return False
-    if run.spmd and run.refill:
-        maxmin.fill(sharing)
-    elif run.spmd:
-        maxmin.settle(sharing, maxmin.MOST_ROUNDS)
-    _update_ends(sharing, run, now)
-    return True
 
 
 @kernel
@@ -199,27 +190,17 @@ def _slow_down(sharing: Sharing, run: np.record, noise: np.recarray, now: float)
     nodes, latest = sharing.nodes, now + 0.5 * run.step
     if run.slowed > 0 and run.restore <= latest:
         for place in range(run.slowed):
-            _resize(sharing, run, nodes[place].slowed, run.speed)
+            maxmin.resize(sharing, nodes[place].slowed, run.speed, run.spmd)
         run.slowed = 0
     # Nothing but idle time is passed over: else every step with noise is an instant.
-    drawn: int = max(run.drawn, first_at(noise, noise.size, now - 0.5 * run.step))
-    while drawn < noise.size and noise[drawn].time <= latest:
-        slowdown = noise[drawn]
-        _resize(sharing, run, slowdown.node, run.speed * slowdown.speed)
-        nodes[run.slowed].slowed = slowdown.node
-        run.slowed += 1
-        run.restore = slowdown.time + run.step
-        drawn += 1
-    run.drawn = drawn
-
-
-@kernel
-def _resize(sharing: Sharing, run: np.record, node: int, capacity: float) -> None:
-    """Change the capacity of a node."""
-    if run.spmd:
-        maxmin.resize(sharing, node, capacity)
-    else:
-        maxmin.resize_equally(sharing, node, capacity)
+    while run.drawn < noise.size and noise[run.drawn].time <= latest:
+        slowdown = noise[run.drawn]
+        run.drawn += 1
+        if slowdown.time >= now - 0.5 * run.step:
+            maxmin.resize(sharing, slowdown.node, run.speed * slowdown.speed, run.spmd)
+            nodes[run.slowed].slowed = slowdown.node
+            run.slowed += 1
+            run.restore = slowdown.time + run.step
 
 
 @kernel
@@ -258,7 +239,10 @@ def _start(sharing: Sharing, run: np.record, number: int, now: float) -> int:
         if nodes[signed(sharing.members[place])].load == sharing.on.shape[1]:
             return NO_SLOT
     for place in range(job.first, job.last):
-        _take_memory(nodes, signed(sharing.members[place]), job.memory)
+        node = signed(sharing.members[place])
+        nodes[node].memory -= job.memory
+        block = nodes[node // BLOCK]
+        block.least_free = min(block.least_free, nodes[node].memory)
     if run.spmd:
         maxmin.join(sharing, number)
     else:
@@ -290,14 +274,6 @@ def _place(sharing: Sharing, number: int, placed: int) -> int:
         return wanted
     _take_least_loaded(sharing, number, bound, wanted)
     return 0
-
-
-@kernel
-def _take_memory(nodes: np.recarray, node: int, memory: float) -> None:
-    """Take memory of a node."""
-    block = nodes[node // BLOCK]
-    nodes[node].memory -= memory
-    block.least_free = min(block.least_free, nodes[node].memory)
 
 
 @kernel
@@ -350,6 +326,7 @@ def _update_ends(sharing: Sharing, run: np.record, now: float) -> None:
     for place in range(sharing.moved.length):
         number = sharing.jobs[place].changed
         job = sharing.jobs[number]
+        job.is_changed = False
         run.total += (job.rate - job.before) * (job.last - job.first)
         if job.rate > 0.0:
             job.work_left -= job.before * (now - job.updated)
@@ -358,7 +335,7 @@ def _update_ends(sharing: Sharing, run: np.record, now: float) -> None:
             if run.step > 0.0:
                 end = run.step * np.ceil(end / run.step - ROUNDING)
             heap.push(sharing.jobs, sharing.finish, number, end)
-    maxmin.clear_changes(sharing)
+    sharing.moved.length = 0
 
 
 @kernel

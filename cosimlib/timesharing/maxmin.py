@@ -22,7 +22,7 @@ on a node that becomes full stay behind.
 *Equal parts.* Jobs whose processes do not wait for one another share nodes by egalitarian
 processor sharing: each of `load` jobs on a node has ``capacity / load`` of it, which then is the
 level of the node. The rate of a job is the mean over its nodes, so that a change of a node moves
-the rates of all jobs on it: `join_equally`, `leave_equally`, `resize_equally`.
+the rates of all jobs on it: `join_equally`, `leave_equally`.
 """
 
 from typing import Any, NamedTuple
@@ -132,28 +132,32 @@ def join(sharing: Sharing, job: int) -> None:
 @kernel
 def leave(sharing: Sharing, job: int) -> None:
     """Take `job` off its nodes; `settle` then gives what it had to the others."""
+    nodes, pending = sharing.nodes, sharing.pending
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = signed(sharing.members[place])
         remove_job(sharing, job, node)
         sharing.nodes[node].used -= sharing.jobs[job].rate
         if sharing.nodes[node].load == 0:
             sharing.nodes[node].used, sharing.nodes[node].level = 0.0, np.inf
-            heap.remove(sharing.nodes, sharing.pending, node)
+            heap.remove(nodes, pending, node)
         elif sharing.nodes[node].level < np.inf:
-            heap.decrease_key(sharing.nodes, sharing.pending, node, sharing.nodes[node].level)
+            heap.decrease_key(nodes, pending, node, sharing.nodes[node].level)
     sharing.jobs[job].rate, sharing.jobs[job].bottleneck = 0.0, -1
 
 
 @kernel
-def resize(sharing: Sharing, node: int, capacity: float) -> None:
-    """Change the capacity of `node`."""
+def resize(sharing: Sharing, node: int, capacity: float, spmd: int) -> None:
+    """Change the capacity of `node`, on which jobs are SPMD or have equal parts."""
+    nodes, pending = sharing.nodes, sharing.pending
     less = sharing.nodes[node].capacity - capacity
     sharing.nodes[node].capacity = capacity
     level = sharing.nodes[node].level
-    if level < np.inf:
-        heap.decrease_key(sharing.nodes, sharing.pending, node, max(0.0, level - max(0.0, less)))
+    if not spmd:
+        _give_part(sharing, node, sharing.nodes[node].load)
+    elif level < np.inf:
+        heap.decrease_key(nodes, pending, node, max(0.0, level - max(0.0, less)))
     elif sharing.nodes[node].load > 0 and _is_full(sharing, node):
-        heap.decrease_key(sharing.nodes, sharing.pending, node, 0.0)
+        heap.decrease_key(nodes, pending, node, 0.0)
 
 
 @kernel
@@ -175,7 +179,7 @@ def settle(sharing: Sharing, most_rounds: int) -> int:
 def _settle_node(sharing: Sharing, node: int) -> None:
     """Set the level of `node` and the rates of its jobs; mark the nodes that may now be wrong."""
     load, level = sharing.nodes[node].load, sharing.nodes[node].level
-    lowest, own = np.inf, 0
+    lowest, own = np.inf, signed(0)
     for place in range(load):
         job = signed(sharing.on[node, place])
         rate, mine = sharing.jobs[job].rate, sharing.jobs[job].bottleneck == node
@@ -375,26 +379,15 @@ def record_change(sharing: Sharing, job: int) -> None:
 
 
 @kernel
-def clear_changes(sharing: Sharing) -> None:
-    """Begin a new list of jobs whose rate changed."""
-    for place in range(sharing.moved.length):
-        sharing.jobs[sharing.jobs[place].changed].is_changed = False
-    sharing.moved.length = 0
-
-
-@kernel
 def join_equally(sharing: Sharing, job: int) -> None:
     """Let `job` run on its nodes."""
     record_change(sharing, job)
     size = sharing.jobs[job].last - sharing.jobs[job].first
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = signed(sharing.members[place])
-        load = sharing.nodes[node].load
-        part = sharing.nodes[node].capacity / (load + 1)
-        _give_part(sharing, node, part)
+        _give_part(sharing, node, sharing.nodes[node].load + 1)
         add_job(sharing, job, node)
-        sharing.nodes[node].level = part
-        sharing.jobs[job].rate += part / size
+        sharing.jobs[job].rate += sharing.nodes[node].level / size
 
 
 @kernel
@@ -403,23 +396,14 @@ def leave_equally(sharing: Sharing, job: int) -> None:
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = signed(sharing.members[place])
         remove_job(sharing, job, node)
-        load = sharing.nodes[node].load
-        if load > 0:
-            _give_part(sharing, node, sharing.nodes[node].capacity / load)
+        _give_part(sharing, node, sharing.nodes[node].load)
     sharing.jobs[job].rate = 0.0
 
 
 @kernel
-def resize_equally(sharing: Sharing, node: int, capacity: float) -> None:
-    """Change the capacity of `node`."""
-    sharing.nodes[node].capacity = capacity
-    if sharing.nodes[node].load > 0:
-        _give_part(sharing, node, capacity / sharing.nodes[node].load)
-
-
-@kernel
-def _give_part(sharing: Sharing, node: int, part: float) -> None:
-    """Move all jobs on `node` from the part that they have of it to another."""
+def _give_part(sharing: Sharing, node: int, count: int) -> None:
+    """Move the jobs on `node`, if there are any, to one of `count` equal parts of it."""
+    part = sharing.nodes[node].capacity / max(1, count)
     more = part - sharing.nodes[node].level
     for place in range(sharing.nodes[node].load):
         job = signed(sharing.on[node, place])

@@ -28,7 +28,6 @@ import math
 import reprlib
 from collections.abc import Mapping, Sequence, Set, Sized
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -55,14 +54,14 @@ MOST_WINDOWS = 1_000 * WINDOWS_PER_RUN
 MOST_SLOWDOWNS = 1_000_000
 """Slowed nodes that are drawn for one run of the loop, unless a window alone has more."""
 
-MOST_PER_WINDOW, MOST_SLOWED = 100_000_000, 1_000_000_000
+MOST_PER_WINDOW, MOST_SLOWED = 10_000_000, 1_000_000_000
 """Slowed nodes at most in a window, and in the time in which jobs surely run."""
 
 FEW_JOBS = 60
 """Jobs up to which a simulation has a second of processor time for noise; more jobs have more."""
 
-SLOWED_PER_JOB, DRAWN_PER_JOB = 20_000, 500_000
-"""Slowed nodes that are simulated, and drawn, per job: about a second each for `FEW_JOBS` jobs."""
+SLOWED_PER_JOB = 20_000
+"""Slowed nodes that are simulated per job: about a second for `FEW_JOBS` jobs."""
 
 CHANGES_PER_SLOWED = 10
 """Changes of a job's rate on one of its nodes that take as long as a slowed node without jobs."""
@@ -83,11 +82,8 @@ WIDE = 5000
 """Nodes from which on the neighbors of a job are more work than it is, as measured on Mira."""
 
 
-class Sample(NamedTuple):
-    """Moments (s) in order; for each that has passed, the jobs that ran and their shares."""
-
-    moments: np.ndarray
-    taken: list[tuple[np.ndarray, np.ndarray]]
+Shares = dict[float, tuple[np.ndarray, np.ndarray]]
+"""By moment (s): the jobs that run at it, and their shares."""
 
 
 def simulate_timesharing(
@@ -152,7 +148,7 @@ def simulate_timesharing(
     """
     check_run(workload, system)
     check_knobs(overhead=overhead, spmd=spmd, noise=noise, step=step, queue=queue, seed=seed)
-    sampled = _empty_sample(sample)
+    moments = _moments(sample)
     if len(system.partitions) > 1:
         raise ValueError(
             f"{system.name}: time-sharing runs on one partition; got {', '.join(system.partitions)}"
@@ -163,7 +159,7 @@ def simulate_timesharing(
     run = records(1, RUN, speed=speed, step=step or 0.0, spmd=spmd, placed=placed, fcfs=fcfs)[0]
     sharing = sharing_of(workload, system, speed, placement)
     rng = np.random.default_rng(seed)
-    series = _run(sharing, run, float(noise or 0.0), rng, sampled)
+    width, sums, taken = _run(sharing, run, float(noise or 0.0), rng, moments)
     name = _policy_name(overhead, spmd, noise, fcfs)
     return TimesharedSchedule(
         workload,
@@ -175,8 +171,8 @@ def simulate_timesharing(
         spmd=bool(spmd),
         first=np.append(0, sharing.jobs.last),
         members=sharing.members.view(np.int32),
-        series=_frame(*series, system.total_nodes),
-        shares=None if sample is None else _share_frame(sampled),
+        series=_frame(width, sums, system.total_nodes),
+        shares=None if sample is None else _share_frame(moments, taken),
     )
 
 
@@ -258,7 +254,7 @@ def _check_noise_work(
     """Refuse noise that takes longer than a second for `FEW_JOBS` jobs, or in proportion for more.
 
     Jobs run while one of them is there, and longer where they share nodes. A slowed node changes
-    the rates of its jobs on all of their nodes. Noise is drawn for whole runs of the loop.
+    the rates of its jobs on all of their nodes. Noise is drawn for whole windows.
     """
     jobs, many = workload.jobs, max(FEW_JOBS, len(workload))
     begin, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
@@ -270,11 +266,7 @@ def _check_noise_work(
         stretch = max(1.0, float(nodes @ run_time) / (total_nodes * speed * busy))
         most = SLOWED_PER_JOB * many / (1.0 + changes / CHANGES_PER_SLOWED)
         check_slowed(workload, noise, step, total_nodes * busy * stretch, min(most, MOST_SLOWED))
-    width = window_width(end)
-    run = width * _windows_per_run(noise, total_nodes, width, step)
-    runs = min(2 * len(workload), math.ceil(float(end.max()) / run))
-    check_slowed(workload, noise, step, total_nodes * run * runs, DRAWN_PER_JOB * many)
-    check_slowed(workload, noise, step, total_nodes * width, MOST_PER_WINDOW)
+    check_slowed(workload, noise, step, total_nodes * window_width(end), MOST_PER_WINDOW)
 
 
 def _windows_per_run(noise: float, total_nodes: int, width: float, step: float) -> int:
@@ -391,42 +383,42 @@ def _run(
     run: np.record,
     noise: float,
     rng: np.random.Generator,
-    sample: Sample,
-) -> tuple[float, np.ndarray]:
-    """Simulate to the end, some windows at a time; width and sums of the windows."""
+    moments: np.ndarray,
+) -> tuple[float, np.ndarray, Shares]:
+    """Simulate to the end, some windows at a time; their width and sums, and shares at moments."""
     total_nodes, step = sharing.nodes.size, float(run.step)
     width = window_width(sharing.jobs.submit_time + sharing.jobs.run_time)
     windows = _windows_per_run(noise, total_nodes, width, step) if noise else WINDOWS_PER_RUN
     sums, begin, status = [], 0.0, kernel.PAUSED
+    taken: Shares = {}
     while status == kernel.PAUSED:
         skipped = _empty_windows(sharing, run, begin, width) // windows * windows
         if skipped:
             sums.append(np.zeros((skipped, 3)))
             begin += skipped * width
             run.now = begin
-            _skip_sample(sample, begin)
         until = begin + windows * width
         drawn = kernel.noise_between(rng, total_nodes, begin, until, step, noise)
         series = Series(begin, width, np.zeros((windows, 3)))
         run.drawn = 0
-        for stop in _stops(sample, begin, until):
+        for moment in [*moments[(moments >= begin) & (moments < until)], until]:
+            # Shares are those just after all that happens at a moment.
+            stop = np.nextafter(moment, math.inf) if moment < until else until
             status = kernel.advance(sharing, run, drawn, series, stop)
             while status == kernel.NEEDS_SLOTS:
                 sharing = kernel.with_more_slots(sharing)
                 status = kernel.advance(sharing, run, drawn, series, stop)
-            _take(sample, sharing, stop)
+            if moment < until:
+                running = np.flatnonzero(sharing.jobs.rate)
+                taken[moment] = running, sharing.jobs.rate[running]
         sums.append(series.sums)
         begin = until
         if begin / width >= 2 * MOST_WINDOWS and begin % (2 * width) == 0:
             # Jobs that share nodes may take much longer than alone.
-            sums, width = [_in_pairs(np.concatenate(sums))], 2 * width
+            both = np.concatenate(sums)
+            sums, width = [both[::2] + both[1::2]], 2 * width
             windows = max(1, windows // 2)
-    return width, np.concatenate(sums)
-
-
-def _in_pairs(sums: np.ndarray) -> np.ndarray:
-    """Sums of windows that are twice as long."""
-    return sums[::2] + sums[1::2]
+    return width, np.concatenate(sums), taken
 
 
 def _empty_windows(sharing: Sharing, run: np.record, begin: float, width: float) -> int:
@@ -455,42 +447,23 @@ def _frame(width: float, sums: np.ndarray, total_nodes: int) -> pd.DataFrame:
     )
 
 
-def _empty_sample(moments: Sequence[float] | np.ndarray | None) -> Sample:
-    """A sample in which nothing is taken yet; each moment once."""
+def _moments(moments: Sequence[float] | np.ndarray | None) -> np.ndarray:
+    """Moments in order, each once, checked."""
     if moments is None:
-        return Sample(np.empty(0), [])
+        return np.empty(0)
     sequence = hasattr(moments, "__len__") and not isinstance(moments, str)
     check.that("sample", moments, sequence, "a sequence of moments in seconds", none=True)
     for place, moment in enumerate(moments):
         check.seconds(f"sample[{place}]", moment)
-    return Sample(np.unique(np.asarray(moments, np.float64)), [])
+    return np.unique(np.asarray(moments, np.float64))
 
 
-def _stops(sample: Sample, begin: float, until: float) -> list[float]:
-    """Where to stop the loop: just after each moment from `begin` to before `until`, and there."""
-    inside = sample.moments[(sample.moments >= begin) & (sample.moments < until)]
-    return [*np.nextafter(inside, math.inf).tolist(), until]
-
-
-def _take(sample: Sample, sharing: Sharing, stop: float) -> None:
-    """Record the shares if the loop stopped just after the next moment."""
-    place = len(sample.taken)
-    if place < sample.moments.size and np.nextafter(sample.moments[place], math.inf) == stop:
-        jobs = np.flatnonzero(sharing.jobs.rate)
-        sample.taken.append((jobs, sharing.jobs.rate[jobs]))
-
-
-def _skip_sample(sample: Sample, before: float) -> None:
-    """Record that no job runs at the next moments, those before an instant."""
-    for _ in range(len(sample.taken), int(np.searchsorted(sample.moments, before))):
-        sample.taken.append((np.empty(0, np.int64), np.empty(0)))
-
-
-def _share_frame(sample: Sample) -> pd.DataFrame:
+def _share_frame(moments: np.ndarray, taken: Shares) -> pd.DataFrame:
     """A row per moment, a column per job that ran at any of them; 0 if it did not."""
     none = np.empty(0, np.int64)
-    jobs = np.unique(np.concatenate([none, *(running for running, _ in sample.taken)]))
-    shares = np.zeros((sample.moments.size, jobs.size))
-    for place, (running, rate) in enumerate(sample.taken):
+    rows = [taken.get(moment, (none, np.empty(0))) for moment in moments]
+    jobs = np.unique(np.concatenate([none, *(running for running, _ in rows)]))
+    shares = np.zeros((moments.size, jobs.size))
+    for place, (running, rate) in enumerate(rows):
         shares[place, np.searchsorted(jobs, running)] = rate
-    return pd.DataFrame(shares, pd.Index(sample.moments, name="time"), pd.Index(jobs, name="job"))
+    return pd.DataFrame(shares, pd.Index(moments, name="time"), pd.Index(jobs, name="job"))

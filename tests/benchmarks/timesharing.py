@@ -75,11 +75,9 @@ def _after(workload: Workload, until: float) -> State:
 @kernel
 def _events(sharing: maxmin.Sharing, run: np.record, noise: np.recarray, most: int) -> int:
     """Let up to `most` instants happen; return how many did."""
+    series = Series(run.now, np.inf, np.zeros((1, 3)))
     for done in range(most):
         now = loop.next_instant(sharing, run, noise)
-        if now == np.inf:
-            return done
-        run.now = now
-        if not loop.process_instant(sharing, run, noise, now):
+        if loop.advance(sharing, run, noise, series, np.nextafter(now, np.inf)) != loop.PAUSED:
             return done
     return most

@@ -9,7 +9,6 @@ from cosimlib import coscheduling
 from cosimlib.audit import InfeasibleScheduleError, audit, check_capacity
 from cosimlib.coscheduling import MACHINES, deadlock_example, simulate_coscheduling
 from cosimlib.system import System
-from cosimlib.traces.account import TraceError
 from cosimlib.workload import Workload
 from tests.coscheduling.instances import held_for_a_mate, instances, simulated
 
@@ -99,11 +98,3 @@ def test_two_logs_and_a_csv_of_mates_make_one_workload(tmp_path):
     assert (table["apart"] == 0).all() and (table["stuck"] == 0).all()
     alone, _ = coscheduling.couple_logs(logs)
     assert alone.column("mate").isna().all()
-
-
-def test_mates_that_name_a_job_that_was_left_out_are_refused(tmp_path):
-    jobs = {"submit_time": [0, 5], "run_time": 60.0, "nodes": [2, 9], "job_id": [7, 8]}
-    logs = {name: Workload(pd.DataFrame(jobs), name, System.of(4)) for name in ("big", "small")}
-    (tmp_path / "mates.csv").write_text("big,small\n7,8\n")
-    with pytest.raises(TraceError, match=r"mates.csv: line 2: no job with the number 8 on small"):
-        coscheduling.couple_logs(logs, tmp_path / "mates.csv")

@@ -22,7 +22,7 @@ from cosimlib.timesharing import (
     simulation,
     with_noise,
 )
-from cosimlib.timesharing.kernel import RUN, no_noise, noise_between
+from cosimlib.timesharing.kernel import RUN, Series, no_noise, noise_between
 from cosimlib.workload import Workload
 from tests.timesharing.naive import Shared
 from tests.timesharing.test_maxmin import Machine, assert_books_are_kept, assert_max_min_fair
@@ -38,12 +38,10 @@ def events(workload, system, noise=NO_NOISE, step=10.0):
     """The machine after every event, driven by the kernels that the simulator calls."""
     sharing = simulation.sharing_of(workload, system, slots=len(workload))
     run = records(1, RUN, speed=1.0, step=step, spmd=True)[0]
-    now = kernel.next_instant(sharing, run, noise)
-    while now < math.inf:
-        assert kernel.process_instant(sharing, run, noise, now)
+    series = Series(0.0, 1e12, np.zeros((1, 3)))
+    while (now := kernel.next_instant(sharing, run, noise)) < math.inf:
+        kernel.advance(sharing, run, noise, series, np.nextafter(now, math.inf))
         yield now, sharing
-        now = max(now, kernel.next_instant(sharing, run, noise))
-        run.now = now
     assert run.submitted == len(workload)
 
 
