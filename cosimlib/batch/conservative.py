@@ -205,8 +205,10 @@ def _keep_reservations(
         state.overdue = state.releases > 0 and expected[state.releases - 1].time <= state.now
         if state.overdue or was_overdue or is_broken:
             _renew(jobs, expected, state, waiting, profile)
-        elif ended and state.movable_before > state.now:
-            _compress(jobs, state, waiting, profile)
+        else:
+            _begin_due(jobs, ends, expected, state, waiting)
+            if ended and state.movable_before > state.now:
+                _compress(jobs, state, waiting, profile)
         first, queued = _submit(jobs, state, waiting), waiting[: state.waiting]
         _reserve_all(jobs, state, profile, queued[queued.size - (state.submitted - first) :])
         _promise(jobs, first, state.submitted)
