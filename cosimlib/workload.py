@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +54,7 @@ HORIZON = 2.0**50
 
 A_SYSTEM = "a System, e.g. System.of(128)"
 
-ACCOUNT_COLUMNS = ("action", "reason", "records")
+ACCOUNT_COLUMNS = {"action": "str", "reason": "str", "records": "int64"}
 
 
 class JobArrays(NamedTuple):
@@ -68,19 +68,10 @@ class JobArrays(NamedTuple):
 
 def account_table(entries: Iterable[tuple[str, str, int]] = ()) -> pd.DataFrame:
     """Table of account entries: action, reason and number of records."""
-    listed = list(entries)
-    return _entry_table(listed) if listed else _no_entries().copy()
+    return pd.DataFrame(list(entries), columns=list(ACCOUNT_COLUMNS)).astype(ACCOUNT_COLUMNS)
 
 
-def _entry_table(entries: list[tuple[str, str, int]]) -> pd.DataFrame:
-    table = pd.DataFrame(entries, columns=list(ACCOUNT_COLUMNS))
-    return table.astype({"action": "str", "reason": "str", "records": "int64"})
-
-
-@cache
-def _no_entries() -> pd.DataFrame:
-    """The table of an account without entries, as every workload without one has."""
-    return _entry_table([])
+NO_ENTRIES = account_table()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,7 +133,7 @@ class Workload(Displayed):
     jobs: pd.DataFrame
     name: str = "workload"
     machine: System | None = None
-    account: pd.DataFrame = field(default_factory=account_table)
+    account: pd.DataFrame = field(default_factory=NO_ENTRIES.copy)
     began: pd.Timestamp | None = None
 
     def __post_init__(self) -> None:

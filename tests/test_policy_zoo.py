@@ -153,11 +153,10 @@ def own(tmp_path):
     unregister("narrow first")
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
 def test_the_command_writes_tables_and_takes_a_file_with_a_policy(
-    own, tmp_path, capsys, logs, monkeypatch, workers
+    own, tmp_path, capsys, logs, monkeypatch
 ):
-    monkeypatch.setenv("COSIMLIB_WORKERS", workers)
+    monkeypatch.setenv("COSIMLIB_WORKERS", "2")
     cs.write_swf(logs["Theta"], tmp_path / "log.swf")
     out = ["--out", str(tmp_path / "out"), "--replicates", "2"]
     assert main([str(tmp_path / "log.swf"), "--policy", str(own), *out]) == 0
@@ -180,19 +179,6 @@ def test_the_machine_s_size_is_given_or_assumed_and_said(tmp_path):
     for names in ([], [str(path)] * 2):
         with pytest.raises(ValueError, match=r"cores_per_node of logs=\[.*\]; expected one log"):
             zoo_logs(names, nodes=6)
-
-
-def test_a_log_that_no_policy_can_schedule_is_said(tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("COSIMLIB_WORKERS", "1")
-    line = "{k} {k} {k} 10 4 -1 -1 4 20" + " -1" * 9
-    path = tmp_path / "log.swf"
-    path.write_text("".join(line.format(k=k) + "\n" for k in (1, 2)))
-    out = ["--out", str(tmp_path / "out"), "--replicates", "2"]
-    with pytest.warns(SweepWarning):
-        assert main([str(path), *out]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("zoo: EASY, the baseline, fails on all logs: ")
-    assert "needs at least 4 h" in said and not (tmp_path / "out" / "zoo.csv").exists()
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):

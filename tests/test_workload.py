@@ -114,7 +114,7 @@ def test_keep_counts_what_it_drops():
         ["dropped", "too wide", 1],
         ["dropped", "too late", 1],
     ]
-    assert tuple(none.account) == ACCOUNT_COLUMNS
+    assert list(none.account) == list(ACCOUNT_COLUMNS)
     assert (none.name, none.machine) == ("W", workload.machine)
     assert len(workload) == 3
     assert len(workload.keep([True] * 3, "nothing").account) == 0

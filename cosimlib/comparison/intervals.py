@@ -8,6 +8,7 @@ weeks there are. docs/intervals.md has the experiment.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -151,15 +152,13 @@ class Comparison(Displayed):
     def _facts(self) -> Facts:
         brief = self.brief()
         values = {
-            f"{policy}, {measure}": (lambda text=text: text)
+            f"{policy}, {measure}": text
             for measure in brief
             for policy, text in brief[measure].items()
         }
-        pairs = {
-            f"pair {number}": (lambda text=text: text)
-            for number, text in enumerate(self.sentences(), start=1)
-        }
-        return {**values, **pairs, "note": lambda: self.note}
+        pairs = {f"pair {number}": text for number, text in enumerate(self.sentences(), start=1)}
+        texts = values | pairs | {"note": self.note}
+        return {name: partial(str, text) for name, text in texts.items()}
 
 
 def interval_level(logs: int) -> float:

@@ -70,6 +70,43 @@ class Contestant(NamedTuple):
         return audit(schedule) if audited or not self.trusted else schedule
 
 
+class Trial(NamedTuple):
+    """What is simulated and measured on the log, and on each log drawn anew from it.
+
+    Parameters
+    ----------
+    workload : Workload
+        The log.
+    system : System
+    runs : list of Contestant
+    measures : dict of str to function
+    groups : pd.Series, optional
+        The group of each job of the log.
+    margins : tuple of float
+        Warm-up and cool-down, seconds.
+    unit : str
+        What is drawn.
+    """
+
+    workload: Workload
+    system: System
+    runs: list[Contestant]
+    measures: dict[str, Measure]
+    groups: pd.Series | None
+    margins: tuple[float, float]
+    unit: str
+
+    def rows(
+        self, workload: Workload, groups: pd.Series | None, *, audited: bool
+    ) -> list[dict[str, Any]]:
+        """Rows of all policies on a log whose jobs have these groups."""
+        limits, rows = _limits(workload, self.margins), []
+        for run in self.runs:
+            schedule = run.run(workload, self.system, audited=audited)
+            rows += measure_rows(schedule, run.label, self.measures, groups, limits)
+        return rows
+
+
 def compare(
     workload: Workload,
     policies: Iterable[Any] | Mapping[str, Any],
@@ -101,7 +138,7 @@ def compare(
     measures : list or dict, default ("wait_time", "bounded_slowdown")
         Names in `comparison.MEASURES`, or a dict of functions of a schedule, `start` and `end`,
         which return one number, or one per job as `metrics.wait_time` does.
-    by : {"size", "length", "user", "queue"}, optional
+    by : {"size", "length", "user", "group", "queue", "partition"}, optional
         Adds groups of jobs, those of `metrics.job_groups`.
     system : System, optional
         By default the workload's machine.
@@ -148,19 +185,13 @@ def compare(
     margins = _margins(workload, warm_up, cool_down)
     counted = _counted(workload, margins)
     groups = None if by is None else _groups(workload, by)
-    own = _rows(workload, system, runs, chosen, groups, margins, audited=True)
+    trial = Trial(workload, system, runs, chosen, groups, margins, unit)
+    own = trial.rows(workload, groups, audited=True)
+    seeds = np.random.SeedSequence(int(seed)).generate_state(int(replicates)).tolist()
+    shared = {"trial": trial}
     rows = sweep(
-        replicate,
-        {},
-        np.random.SeedSequence(int(seed)).generate_state(int(replicates)).tolist(),
-        shared={
-            "workload": workload, "system": system, "runs": runs, "measures": chosen,
-            "groups": groups, "margins": margins, "unit": unit,
-        },
-        executor=executor,
-        folder=folder,
-        errors="raise",
-    )  # fmt: skip
+        replicate, {}, seeds, shared=shared, executor=executor, folder=folder, errors="raise"
+    )
     values = long_table(pd.DataFrame(own), (*STATISTICS, WHOLE)).set_index(KEYS)["number"].dropna()
     drawn = long_table(rows, (*STATISTICS, WHOLE)).set_index(["seed", *KEYS])["number"]
     drawn = drawn.unstack(KEYS).reindex(columns=values.index)  # noqa: PD010
@@ -192,39 +223,12 @@ def compare_where_possible(
     return compare(workload, policies, **knobs), ""
 
 
-def replicate(
-    seed: int,
-    workload: Workload,
-    system: System,
-    runs: list[Contestant],
-    measures: dict[str, Measure],
-    groups: pd.Series | None,
-    margins: tuple[float, float],
-    unit: str,
-) -> list[dict[str, Any]]:
+def replicate(seed: int, trial: Trial) -> list[dict[str, Any]]:
     """Rows of one log drawn anew, all policies on it: the function that is swept over."""
-    new = resample(workload, seed, unit=unit)
+    new, groups = resample(trial.workload, seed, unit=trial.unit), trial.groups
     if groups is not None:
         groups = groups.iloc[new.jobs["source"].to_numpy()].reset_index(drop=True)
-    return _rows(new, system, runs, measures, groups, margins, audited=False)
-
-
-def _rows(
-    workload: Workload,
-    system: System,
-    runs: list[Contestant],
-    measures: dict[str, Measure],
-    groups: pd.Series | None,
-    margins: tuple[float, float],
-    *,
-    audited: bool,
-) -> list[dict[str, Any]]:
-    limits = _limits(workload, margins)
-    rows = []
-    for run in runs:
-        schedule = run.run(workload, system, audited=audited)
-        rows += measure_rows(schedule, run.label, measures, groups, limits)
-    return rows
+    return trial.rows(new, groups, audited=False)
 
 
 def _groups(workload: Workload, by: str) -> pd.Series:

@@ -11,8 +11,8 @@ everything that is held, idle or waiting in the window. `window` leaves out the 
 finds the window with the most work, and `busy_window` and `busy_stretch` avoid quiet times.
 `share_used` is the share of a log in a selection of its jobs.
 
-`job_groups` divides jobs by size, length, user or queue. `mean_interval` is the confidence interval
-of a mean over seeds.
+`job_groups` divides jobs by size, length or a label, such as the user. `mean_interval` is the
+confidence interval of a mean over seeds.
 """
 
 from cosimlib.metrics.groups import job_groups

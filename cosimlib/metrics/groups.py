@@ -1,4 +1,4 @@
-"""Groups of jobs: by size, length, user or queue."""
+"""Groups of jobs: by size, length, user, group, queue or partition."""
 
 import numpy as np
 import pandas as pd
@@ -20,24 +20,25 @@ LARGEST = 8
 """Users and queues with a group of their own, those with most node-hours."""
 
 OTHERS = "all others"
-GROUPS = ("size", "length", "user", "queue")
+LABELS = ("user", "group", "queue", "partition")
+GROUPS = ("size", "length", *LABELS)
 
 
 def job_groups(workload: Workload, by: str) -> pd.Series:
-    """Group of each job, by size, length, user or queue.
+    """Group of each job, by size, length, user, group, queue or partition.
 
     Parameters
     ----------
     workload : Workload
-    by : {"size", "length", "user", "queue"}
-        Nodes in powers of four; run times; or the eight users (queues) with most node-hours, and
+    by : {"size", "length", "user", "group", "queue", "partition"}
+        Nodes in powers of four; run times; or the eight users (queues, …) with most node-hours, and
         all others.
 
     Returns
     -------
     pd.Series
         Name of each job's group, as an ordered categorical. All values are missing if no job has
-        a user (or queue).
+        a user (queue, …).
     """
     check_workload(workload)
     check.choice("by", by, GROUPS)
@@ -46,23 +47,20 @@ def job_groups(workload: Workload, by: str) -> pd.Series:
     if by == "length":
         run_time = workload.jobs["run_time"]
         return pd.cut(run_time, [-1.0, *LENGTHS.values()], labels=list(LENGTHS))
-    return largest_groups(workload, by, workload.jobs.index.to_numpy())
+    return _largest(workload, by)
 
 
-def largest_groups(workload: Workload, column: str, jobs: np.ndarray) -> pd.Series:
-    """User (or queue) of each of some jobs, if it is one of the largest, else "all others".
-
-    All values are missing if none of these jobs has a user (or queue).
-    """
-    table, named = workload.jobs.loc[jobs], workload.column(column)[jobs]
+def _largest(workload: Workload, column: str) -> pd.Series:
+    """User (queue, …) of each job, if it is one of the largest, else "all others"."""
+    jobs, named = workload.jobs, workload.column(column)
     if named.isna().all():
-        return pd.Series(pd.Categorical([None] * len(jobs), categories=[]), index=jobs)
-    work = (table["nodes"] * table["run_time"]).groupby(named).sum()
+        return pd.Series(pd.Categorical([None] * len(jobs), categories=[]), index=jobs.index)
+    work = (jobs["nodes"] * jobs["run_time"]).groupby(named).sum()
     largest = work.sort_values(ascending=False, kind="stable").index[:LARGEST]
     names = {name: f"{column} {name}" for name in largest}
     labels = named.map(names).astype("object").fillna(OTHERS)
     kinds = [*names.values(), *([OTHERS] if (labels == OTHERS).any() else [])]
-    return pd.Series(pd.Categorical(labels, categories=kinds), index=jobs)
+    return pd.Series(pd.Categorical(labels, categories=kinds), index=jobs.index)
 
 
 def _sizes(workload: Workload) -> pd.Series:

@@ -17,13 +17,12 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from cosimlib import checks as check
 from cosimlib.display import count, duration, percent
 from cosimlib.forecasting import Backtest, backtest
 from cosimlib.forecasting.backtest import FEW_INSTANTS
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import hourly, utilization_series, waiting_jobs
-from cosimlib.metrics.groups import GROUPS, OTHERS, job_groups, largest_groups
+from cosimlib.metrics.groups import GROUPS, OTHERS, job_groups
 from cosimlib.metrics.series import waiting_nodes
 from cosimlib.report.log import (
     LEAST_SCORE,
@@ -38,7 +37,6 @@ from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
 
 QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
-LABELS = ("user", "group", "queue", "partition")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 CAUSES = {
@@ -127,12 +125,7 @@ def waits_by(schedule: Schedule, by: str) -> pd.DataFrame:
         Indexed by group: `jobs`, `share` of the node-hours (of 1), and `mean`, `median`, `p90` and
         `p99` of the wait (h). Empty if no job has a user (group, …).
     """
-    check.choice("by", by, dict.fromkeys(["size", "length", *LABELS]))
-    jobs = schedule.jobs
-    if by in GROUPS:
-        groups = job_groups(schedule.workload, by)
-    else:
-        groups = largest_groups(schedule.workload, by, jobs.index.to_numpy())
+    jobs, groups = schedule.jobs, job_groups(schedule.workload, by)
     work = jobs["nodes"] * jobs["run_time"]
     grouped = (jobs["wait_time"] / HOUR).groupby(groups, observed=True)
     table = pd.DataFrame({name: grouped.quantile(q) for name, q in QUANTILES.items()})
@@ -262,7 +255,7 @@ def waits_section(log: Log) -> Section:
         sentence = "Who waits is open: a log with submissions and starts would decide it."
         return Section("waits", title, (sentence,))
     schedule = log.schedule
-    groups = {by: waits_by(schedule, by) for by in ("size", "length", *LABELS)}
+    groups = {by: waits_by(schedule, by) for by in GROUPS}
     groups["size"].index = [
         f"{size} {log.unit}{'s' * (size != '1')}" for size in groups["size"].index
     ]
@@ -348,10 +341,8 @@ def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
     held_back = (causes[by_cause.index[by_cause > 0]] * HOUR / length).rename(columns=CAUSES)
     end = causes.index[-1] + length
     picture = steps_chart(held_back, end, log.workload.began, f"{unit}s waited for")
-    table = pd.DataFrame({
-        "likely cause": [CAUSES[cause] for cause in by_cause.index],
-        f"{unit}-hours": by_cause.to_numpy(), "share": by_cause.to_numpy() / idle,
-    }).set_index("likely cause")  # fmt: skip
+    table = pd.DataFrame({f"{unit}-hours": by_cause, "share": by_cause / idle})
+    table = table.rename(CAUSES).rename_axis("likely cause")
     return sentence, [picture], {f"{unit}-hours waited while enough {unit}s were idle": table}
 
 
@@ -427,24 +418,9 @@ def _held_back(
 
 def starts_section(log: Log) -> Section:
     """How often forecasts of starts would have held in the past, against simple ones."""
-    lacking = next((log.lacks[name] for name in ("starts", "waits", "requests")
-                    if name in log.lacks), "")  # fmt: skip
-    waits = np.nan_to_num(log.schedule.jobs["wait_time"].to_numpy(dtype=float))
-    if lacking or not (waits > 0).any():
-        why = "submissions, starts and requested times" if lacking else "jobs that wait"
-        sentence = f"How well starts can be forecast is open: a log with {why} would show it."
-        return Section("starts", STARTS_TITLE, (sentence,))
-    first, last = log.schedule.span
-    queue = waits.sum() / max(last - first, 1.0)
-    most = min(2 * log.budget, INSTANTS * QUEUE / max(queue, QUEUE))
-    number = int(np.clip(most, FEWEST_INSTANTS, INSTANTS))
-    try:
-        tested = backtest(log.schedule, instants=number, futures=FUTURES, seed=log.seed)
-    except ValueError as error:
-        sentence = f"How well starts can be forecast is open: {error}."
-        return Section("starts", STARTS_TITLE, (sentence,))
-    if tested.instants <= FEW_INSTANTS:
-        sentence = f"How well starts can be forecast is open: {tested.sentence}."
+    tested, why = _backtested(log)
+    if tested is None:
+        sentence = f"How well starts can be forecast is open: {why}."
         return Section("starts", STARTS_TITLE, (sentence,))
     table = tested.scores[list(SCORES)].rename(columns=SCORES)
     table.iloc[:, :2] *= 100
@@ -457,6 +433,24 @@ def starts_section(log: Log) -> Section:
     return Section(
         "starts", STARTS_TITLE, (_starts_finding(tested),), (), {caption: table}, how_to_read
     )
+
+
+def _backtested(log: Log) -> tuple[Backtest | None, str]:
+    """A backtest as the budget allows, or why there is none."""
+    if log.lacks.keys() & {"starts", "waits", "requests"}:
+        return None, "a log with submissions, starts and requested times would show it"
+    waits = np.nan_to_num(log.schedule.jobs["wait_time"].to_numpy(dtype=float))
+    if not (waits > 0).any():
+        return None, "a log with jobs that wait would show it"
+    first, last = log.schedule.span
+    queue = waits.sum() / max(last - first, 1.0)
+    most = min(2 * log.budget, INSTANTS * QUEUE / max(queue, QUEUE))
+    number = int(np.clip(most, FEWEST_INSTANTS, INSTANTS))
+    try:
+        tested = backtest(log.schedule, instants=number, futures=FUTURES, seed=log.seed)
+    except ValueError as error:
+        return None, str(error)
+    return (tested, "") if tested.instants > FEW_INSTANTS else (None, tested.sentence)
 
 
 def _starts_finding(tested: Backtest) -> str:

@@ -18,7 +18,6 @@ from cosimlib.forecasting.backtest import (
     _correct,
     _corrections,
     _kaplan_meier,
-    _pinball,
     _usual,
     cases_at,
 )
@@ -85,14 +84,6 @@ def test_waits_that_the_log_does_not_tell_are_not_judged():
     assert np.isfinite(test.scores["pinball"]).all()
 
 
-def test_pinball_loss_is_least_at_the_quantile():
-    wait = np.random.default_rng(0).exponential(1.0, 4000)
-    for level in (0.1, 0.5, 0.9):
-        best = _pinball(level, np.quantile(wait, level), wait)
-        assert all(_pinball(level, np.quantile(wait, level) + off, wait) > best
-                   for off in (-0.2, 0.2))  # fmt: skip
-
-
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=12))
 def test_kaplan_meier_agrees_with_the_product_of_those_at_risk(drawn):
     values = np.array([float(value) for value, _ in drawn])
@@ -105,21 +96,6 @@ def test_kaplan_meier_agrees_with_the_product_of_those_at_risk(drawn):
     for level in (0.1, 0.5, 0.9):
         expected = next((value for value, share in steps if share >= level - 1e-9), values.max())
         assert _kaplan_meier(values, known, np.array([level])).tolist() == [expected]
-
-
-def test_kaplan_meier_without_censoring_is_the_quantile():
-    values = np.random.default_rng(0).random(100)
-    found = _kaplan_meier(values, np.ones(100, bool), LEVELS)
-    assert found.tolist() == pytest.approx(np.sort(values)[np.rint(LEVELS * 100).astype(int) - 1])
-
-
-def test_a_site_that_takes_three_times_as_long_is_corrected():
-    """Forecasts of an hour after which jobs waited for three: the interval moves there."""
-    rng = np.random.default_rng(0)
-    wait = 3 * HOUR * rng.uniform(0.9, 1.1, 400)
-    past = made_cases(wait, quantiles=np.full((400, 19), HOUR))
-    corrected = _correct(past, 500 * DAY, np.array([HOUR]), np.array([0.0]), LEVELS)[0]
-    assert 2.6 * HOUR < corrected[1] < corrected[9] < corrected[17] < 3.4 * HOUR
 
 
 def test_jobs_that_still_wait_count_as_waits_of_at_least_so_long():

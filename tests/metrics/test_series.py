@@ -51,11 +51,6 @@ def test_windowed_means(schedule):
     assert around.to_dict() == {0: (30 + 60 + 2) / 50, 50: 20 / 50, 100: 0.0}
 
 
-def test_windowed_means_default_to_hours():
-    steps = pd.Series([4, 2, 0], index=[0.0, 1800.0, 5400.0])
-    assert metrics.hourly(steps).to_dict() == {0: 3.0, 3600: 2.0}
-
-
 def test_a_step_function_keeps_its_last_value():
     steps = pd.Series([1.0, 5.0], index=[0.0, 10.0])
     assert metrics.hourly(steps, 10.0, end=30.0).tolist() == [1.0, 5.0, 5.0]
@@ -67,13 +62,6 @@ def test_windows_must_make_sense(schedule):
         metrics.hourly(steps, 0.0)
     with pytest.raises(ValueError, match="windows from 10 to 5 s"):
         metrics.hourly(steps, end=5.0)
-
-
-def test_held_durations(schedule):
-    held = metrics.held_durations(metrics.occupied_nodes(schedule))
-    assert held.to_dict() == {2: 10 + 28, 3: 10 + 2}
-    assert held.idxmax() == 2
-    assert held.index.name == "occupied_nodes"
 
 
 def test_no_jobs():

@@ -4,25 +4,14 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import joblib
-import pandas as pd
 import pytest
 
 import cosimlib as cs
 from cosimlib.sweep import BrokenSweepError, SweepWarning, count_cores, sweep
 from tests.suites import ROOT
-from tests.sweep.functions import die_once, fail, multiples, process, size
-
-GRID, SEEDS = {"x": [1, 2.5, 3]}, [2, 0, 3]
-
-
-def test_the_table_is_the_same_in_processes_and_threads():
-    expected = sweep(multiples, GRID, SEEDS)
-    pd.testing.assert_frame_equal(sweep(multiples, GRID, SEEDS, executor=2), expected)
-    with joblib.parallel_config(backend="threading", n_jobs=2):
-        pd.testing.assert_frame_equal(sweep(multiples, GRID, SEEDS), expected)
+from tests.sweep.functions import die_once, fail, process
 
 
 def test_a_function_written_on_the_spot_takes_its_surroundings_along():
@@ -30,13 +19,6 @@ def test_a_function_written_on_the_spot_takes_its_surroundings_along():
     for executor in (None, 2):
         found = sweep(lambda x: {"n": factor * len(log) + x}, {"x": [0, 1]}, executor=executor)
         assert found["n"].tolist() == [14000, 14001]
-
-
-def test_large_arguments_reach_workers():
-    log = cs.synthetic.theta(50_000)
-    expected = sweep(size, {"x": [0, 1]}, shared={"workload": log})
-    found = sweep(size, {"x": [0, 1]}, shared={"workload": log}, executor=2)
-    pd.testing.assert_frame_equal(found, expected)
 
 
 def test_errors_come_from_workers_with_their_text_and_traceback():
@@ -47,11 +29,6 @@ def test_errors_come_from_workers_with_their_text_and_traceback():
         sweep(fail, {"x": [1, 2]}, [1], executor=2, errors="raise")
     assert caught.value.__notes__ == ["in the cell x=2, seed=1"]
     assert "functions.py" in str(caught.value.__cause__)
-
-
-def test_results_that_are_not_rows_come_from_workers_too():
-    with pytest.raises(TypeError, match="returned 'no rows'; expected a dict"):
-        sweep(lambda x: "no rows", {"x": range(9)}, executor=2)
 
 
 def test_a_killed_worker_ends_the_sweep_and_the_next_call_computes_what_is_missing(tmp_path):
@@ -65,15 +42,6 @@ def test_a_killed_worker_ends_the_sweep_and_the_next_call_computes_what_is_missi
     assert found["square"].tolist() == [x * x for x in range(8)]
     computed = [len((visits / str(x)).read_text().split()) for x in range(8)]
     assert computed[3] == 2 and sum(times == 1 for times in computed) >= done
-
-
-def test_what_cannot_be_sent_is_refused_before_anything_runs(tmp_path):
-    with (
-        Path(__file__).open() as file,
-        pytest.raises(ValueError, match=r"^function cannot be identified"),
-    ):
-        sweep(lambda x: {"y": file.read()}, {"x": [1]}, executor=2, folder=tmp_path / "sweep")
-    assert not (tmp_path / "sweep").exists()
 
 
 def test_cores_are_those_of_this_process_unless_the_environment_says(monkeypatch):
