@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import cosimlib as cs
-from cosimlib.sweep import SweepWarning, sweep
-from tests.sweep.functions import die_once, fail, process, size
+from cosimlib.sweep import sweep
+from tests.sweep.functions import die_once, process, size
 from tests.sweep.test_folder import files
 
 distributed = pytest.importorskip("distributed")
@@ -54,15 +54,6 @@ def test_a_cluster_gets_large_arguments_and_functions_written_on_the_spot(cluste
     pd.testing.assert_frame_equal(found, expected)
     lengths = on_dask(lambda x: {"n": len(cs.synthetic.theta(x))}, {"x": [5, 6]})
     assert lengths["n"].tolist() == [5, 6]
-
-
-def test_a_cluster_s_errors_are_the_function_s(cluster):
-    with pytest.warns(SweepWarning):
-        found = on_dask(fail, {"x": [1, 2]}, [1])
-    assert found["error"].tolist()[1] == "ValueError: two is wrong, 1"
-    with pytest.raises(ValueError, match="two is wrong, 1") as caught:
-        on_dask(fail, {"x": [1, 2]}, [1], errors="raise")
-    assert caught.value.__notes__ == ["in the cell x=2, seed=1"]
 
 
 def test_cells_are_computed_by_the_cluster_s_workers(cluster):
