@@ -21,7 +21,7 @@ import plotly.graph_objects as go
 from cosimlib.figures.publishing import caption, title
 from cosimlib.files import write_whole
 from papers.claims import VERDICTS
-from papers.images import figures_in, render_images
+from papers.images import render_images
 from papers.scorecard import COLUMNS, RECORD, own_parameters
 
 TEMPLATE = Path(__file__).with_name("gallery.html")
@@ -32,13 +32,8 @@ def main() -> None:
     """Draw the figures that have no image yet, and write the page of a folder of results."""
     figures = Path(sys.argv[1])
     folders = (record.parent for record in figures.glob(f"[!.]*/{RECORD}"))
-    render_images(folder for folder in folders if not _has_images(folder))
+    render_images(folders)
     write_whole(figures / "index.html", gallery(figures).encode())
-
-
-def _has_images(folder: Path) -> bool:
-    """Whether every figure of a run has its static image."""
-    return all(figure.with_suffix(".svg").is_file() for figure in figures_in(folder))
 
 
 def gallery(figures: Path) -> str:

@@ -6,7 +6,6 @@ They have neither sliders nor buttons, to which only a live figure answers.
 import asyncio
 import importlib.util
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,39 +13,37 @@ from typing import Any
 import plotly.graph_objects as go
 
 from cosimlib import extras
-from cosimlib.files import write_whole
 
 CONTROLS = "controls"
 """Under this name a figure's `layout.meta` says how many pixels at its bottom are controls."""
 WIDTH = 900
 TABS = 4
 """Figures that are drawn at once."""
-MISSES = 3
-"""Figures in a row that cannot be drawn: then the browser is gone, and no other one is tried."""
+PICTURES = (".png", ".svg")
 
 
 def render_images(folders: Iterable[str | Path]) -> int:
-    """Draw a PNG and an SVG of every published figure in the folders; how many figures it drew.
+    """Draw a PNG and an SVG of every published figure that lacks them; how many figures it drew.
 
     Where some cannot be drawn, or none for want of a browser or of kaleido, one line says why:
     images are an extra, and must not cost the run that made the figures.
     """
-    figures = [path for folder in folders for path in figures_in(folder)]
+    found = (path for folder in folders for path in figures_in(folder))
+    figures = [path for path in found if not _is_drawn(path)]
     if not figures:
         return 0
     if importlib.util.find_spec("kaleido") is None:
         print(f"no PNG and SVG images: {extras.lack('drawing them', 'kaleido')}")
         return 0
-    drawn: set[Path] = set()
-    reasons: list[str] = []
     try:
-        asyncio.run(_draw_all(figures, drawn, reasons))
+        errors = asyncio.run(_draw(figures))
     except Exception as error:
-        print(f"no PNG and SVG images: {_reason(error)}")
-    if reasons:
-        failed = ", ".join(path.stem for path in figures if path not in drawn)
-        print(f"no PNG and SVG images of {failed}: {reasons[0]}")
-    return len(drawn)
+        errors = (error,)
+    left = [path.stem for path in figures if not _is_drawn(path)]
+    if errors:
+        of = f" of {', '.join(left)}" if len(left) < len(figures) else ""
+        print(f"no PNG and SVG images{of}: {_reason(errors[0])}")
+    return len(figures) - len(left)
 
 
 def figures_in(folder: str | Path) -> list[Path]:
@@ -55,52 +52,30 @@ def figures_in(folder: str | Path) -> list[Path]:
     return [path for path in found if path.with_suffix(".html").is_file()]
 
 
-async def _draw_all(figures: list[Path], drawn: set[Path], reasons: list[str]) -> None:
-    """Draw figures; note those that are drawn, and why others are not."""
-    waiting = iter(figures)
+def _is_drawn(figure: Path) -> bool:
+    """Whether a figure has its pictures; one without content is of a run that was ended."""
+    pictures = [figure.with_suffix(suffix) for suffix in PICTURES]
+    return all(picture.is_file() and picture.stat().st_size for picture in pictures)
+
+
+async def _draw(figures: list[Path]) -> tuple[Exception, ...]:
+    """Draw figures, each within ten seconds on average; the errors of those that cannot be."""
     # The synchronous server of kaleido waits for ever where its browser does not start.
-    async with _browser() as browser:
-        await asyncio.gather(*(_draw_some(browser, waiting, drawn, reasons) for _ in range(TABS)))
-
-
-async def _draw_some(
-    browser: Any, waiting: Iterator[Path], drawn: set[Path], reasons: list[str]
-) -> None:
-    """Draw one figure after the other until there are no more."""
-    misses = 0
-    while misses < MISSES and (path := next(waiting, None)):
-        try:
-            await _draw_one(browser, path)
-            drawn.add(path)
-            misses = 0
-        except Exception as error:
-            reasons.append(_reason(error))
-            misses += 1
-
-
-def _browser() -> Any:
-    """A session of kaleido that loads its page once per tab: drawing takes less than loading it."""
     from kaleido import Kaleido
 
-    class Browser(Kaleido):
-        async def _return_kaleido_tab(self, tab: Any) -> None:
-            if sys.exc_info()[0] is None:
-                await self.tabs_ready.put(tab)
-            else:  # nobody knows in which state a figure that cannot be drawn leaves the page
-                await super()._return_kaleido_tab(tab)
-
-    return Browser(n=TABS, mathjax=False)
+    async with Kaleido(n=TABS, mathjax=False) as browser:
+        drawing = browser.write_fig_from_object(_pictures(figures))
+        return await asyncio.wait_for(drawing, 60 + 10 * len(figures))
 
 
-async def _draw_one(browser: Any, path: Path) -> None:
-    """Draw both pictures of a figure, then write them."""
-    figure = static_figure(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
-    options = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
-    content = figure.to_dict()
-    png = await browser.calc_fig(content, opts={"format": "png", "scale": 2, **options})
-    svg = await browser.calc_fig(content, opts={"format": "svg", **options})
-    write_whole(path.with_suffix(".png"), png)
-    write_whole(path.with_suffix(".svg"), svg)
+def _pictures(figures: list[Path]) -> Iterator[dict[str, Any]]:
+    """What kaleido needs to know of each picture."""
+    for path in figures:
+        figure = static_figure(go.Figure(json.loads(path.read_text(encoding="utf-8"))))
+        size = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 500}
+        for suffix in PICTURES:
+            knobs = {"format": suffix[1:], "scale": 2 if suffix == ".png" else 1, **size}
+            yield {"fig": figure.to_dict(), "path": path.with_suffix(suffix), "opts": knobs}
 
 
 def _reason(error: Exception) -> str:

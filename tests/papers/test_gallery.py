@@ -75,17 +75,6 @@ def figures(tmp_path):
     return tmp_path
 
 
-def test_images_are_drawn_of_figures_that_have_none(figures, monkeypatch):
-    asked = []
-    monkeypatch.setattr(gallery, "render_images", lambda folders: asked.extend(folders))
-    monkeypatch.setattr("sys.argv", ["gallery", str(figures)])
-    for _ in range(2):
-        gallery.main()
-        for name in (1, 2, 3):
-            (figures / "0-log" / f"figure-{name}.svg").touch()
-    assert asked == [figures / "0-log"]
-
-
 def test_every_link_leads_to_a_file_or_a_place_of_the_page(figures):
     text = (figures / "index.html").read_text(encoding="utf-8")
     links = [unquote(link) for link in Page(text).links]

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from cosimlib.figures.publishing import Publisher, caption
-from papers.images import CONTROLS, TABS, render_images, static_figure
+from papers.images import CONTROLS, render_images, static_figure
 from tests.figures.test_publishing import NUMBERS, line, names
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -48,50 +48,33 @@ class Browser:
     async def __aexit__(self, *_):
         pass
 
-    async def calc_fig(self, figure, opts):
-        if len(figure["data"]) > 2:
-            raise RuntimeError("too much")
-        return str(len(figure["data"])).encode()
+    async def write_fig_from_object(self, pictures):
+        errors = []
+        for picture in pictures:
+            traces = len(picture["fig"]["data"])
+            if traces > 2:
+                errors.append(RuntimeError("too much"))
+            else:
+                picture["path"].write_text(str(traces))
+        return tuple(errors)
 
 
-def test_figures_of_all_folders_are_drawn(tmp_path, monkeypatch):
+def test_figures_of_all_folders_are_drawn_once_and_one_that_cannot_be_costs_no_other(
+    tmp_path, monkeypatch, capsys
+):
     kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
     monkeypatch.setattr(kaleido, "Kaleido", Browser)
-    for name in "abcde":
-        Publisher(tmp_path / "first", "x").publish(line(), name, NUMBERS)
-    Publisher(tmp_path / "second", "x").publish(go.Figure(), "f", NUMBERS)
-    assert render_images([tmp_path / "first", tmp_path / "second"]) == 6
-    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*/*.png")}
-    assert drawn == dict.fromkeys((f"{name}.png" for name in "abcde"), b"1") | {"f.png": b"0"}
-
-
-def test_one_figure_that_cannot_be_drawn_costs_no_other(tmp_path, monkeypatch, capsys):
-    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
-    monkeypatch.setattr(kaleido, "Kaleido", Browser)
-    for name in "abcdefgh":
+    for name in "abc":
         figure = line().add_bar(y=[1]).add_bar(y=[1]) if name == "b" else line()
-        Publisher(tmp_path / name, "x").publish(figure, name, NUMBERS)
-    assert render_images([tmp_path / name for name in "abcdefgh"]) == 7
-    assert sorted(path.stem for path in tmp_path.glob("*/*.svg")) == list("acdefgh")
+        Publisher(tmp_path / "first", "x").publish(figure, name, NUMBERS)
+    Publisher(tmp_path / "second", "x").publish(go.Figure(), "d", NUMBERS)
+    folders = [tmp_path / "first", tmp_path / "second"]
+    assert render_images(folders) == 3
+    drawn = {path.name: path.read_text() for path in tmp_path.glob("*/*.png")}
+    assert drawn == {"a.png": "1", "c.png": "1", "d.png": "0"}
     assert capsys.readouterr().out == "no PNG and SVG images of b: RuntimeError: too much\n"
-
-
-def test_a_browser_that_is_gone_is_not_asked_for_every_figure(tmp_path, monkeypatch, capsys):
-    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
-    asked = []
-
-    class Gone(Browser):
-        async def calc_fig(self, figure, opts):
-            asked.append(figure)
-            raise RuntimeError("gone")
-
-    monkeypatch.setattr(kaleido, "Kaleido", Gone)
-    names = [f"f{number}" for number in range(5 * TABS)]
-    for name in names:
-        Publisher(tmp_path, "x").publish(line(), name, NUMBERS)
-    assert render_images([tmp_path]) == 0 and len(asked) == 3 * TABS
-    told = f"no PNG and SVG images of {', '.join(sorted(names))}: RuntimeError: gone\n"
-    assert capsys.readouterr().out == told
+    (tmp_path / "second" / "d.svg").write_text("")  # its drawing was ended
+    assert render_images(folders) == 1
 
 
 def test_nothing_to_draw_starts_no_browser(tmp_path, capsys):
@@ -110,31 +93,6 @@ def test_an_image_has_the_figures_texts(tmp_path):
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
     svg = ElementTree.fromstring((tmp_path / "one.svg").read_text())
     assert "1.5" in [node.text for node in svg.iter() if node.tag.endswith("}text")]
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(not has_browser(), reason="no Chromium found; BROWSER_PATH may name one")
-def test_the_page_is_loaded_anew_only_after_a_figure_that_cannot_be_drawn(tmp_path, monkeypatch):
-    tabs = pytest.importorskip("kaleido._kaleido_tab", reason="images need kaleido")
-    drawn, loaded, tab = [], [], tabs._KaleidoTab
-    draw, load = tab._calc_fig, tab.reload
-
-    async def draw_all_but_the_third(self, *given, **knobs):
-        drawn.append(given)
-        if len(drawn) == 3:
-            raise RuntimeError("a picture too many")
-        return await draw(self, *given, **knobs)
-
-    async def load_again(self):
-        loaded.append(len(drawn))
-        await load(self)
-
-    monkeypatch.setattr(tab, "_calc_fig", draw_all_but_the_third)
-    monkeypatch.setattr(tab, "reload", load_again)
-    for name in "abc":
-        Publisher(tmp_path, "Theta 2023").publish(line(width=300, height=200), name, NUMBERS)
-    assert render_images([tmp_path]) == 2
-    assert loaded == [3] and len(drawn) == 5
 
 
 def test_a_still_picture_has_no_controls_and_not_their_room():
