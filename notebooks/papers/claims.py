@@ -192,9 +192,8 @@ def _judge(rule: Rule, values: np.ndarray) -> str:
         if not high - low <= abs(limits.least + limits.most):
             return "unknown"
         return "holds" if low <= limits.most and high >= limits.least else "fails"
-    if values.size == 1 or not np.isfinite(values).all():
-        return "holds" if within.all() else "unknown" if within.any() else "fails"
-    if rule.statistic == "geometric mean" and values.min() <= 0:
+    no_logarithm = rule.statistic == "geometric mean" and values.min() <= 0
+    if values.size == 1 or not np.isfinite(values).all() or no_logarithm:
         return "holds" if within.all() else "unknown" if within.any() else "fails"
     _, low, high = interval(rule, values)
     if limits.hold(low) and limits.hold(high):

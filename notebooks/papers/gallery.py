@@ -64,10 +64,8 @@ def _section(folder: Path) -> str:
     notebook = folder / record["notebook"]
     # No link, for a browser would show the file's JSON.
     link = f" · as a notebook, for JupyterLab: {folder.name}/{notebook.name}"
-    # In the order in which the notebook published them.
     pages = [page for page in folder.glob("*.html") if page.with_suffix(".json").is_file()]
-    pages.sort(key=lambda page: (_written(page), _natural(page)))
-    cards = "\n".join(map(_card, pages)) or "<p>This run published no figures.</p>"
+    cards = "\n".join(map(_card, sorted(pages, key=_natural))) or "<p>This run published no figures.</p>"
     facts = f"{_data(folder)}, {record['seconds']:.0f} s"
     return (
         f'<h2 id="{_url(folder.name)}">{html.escape(_title(notebook))}</h2>\n'
@@ -143,12 +141,6 @@ def _record(folder: Path) -> dict[str, Any]:
 def _url(name: str) -> str:
     """A file's name as a part of an address."""
     return html.escape(quote(name))
-
-
-def _written(page: Path) -> int:
-    """When a figure's numbers were written: pages may have been changed since."""
-    numbers = page.with_suffix(".csv")
-    return numbers.stat().st_mtime_ns if numbers.is_file() else 0
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

@@ -151,8 +151,7 @@ def _publish(
     for path in (*folder.glob("*.ipynb"), *folder.glob("*.csv")):
         text = path.read_text(encoding="utf-8")
         cut = re.sub(rf"(?<![\w.+-])({pattern})(?![\w.-])", lambda found: places[found[1]], text)
-        if cut != text:  # the gallery orders figures by the times of their numbers
-            path.write_text(cut, encoding="utf-8")
+        path.write_text(cut, encoding="utf-8")
 
 
 def share_library(folder: Path, above: Path) -> None:
