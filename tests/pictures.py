@@ -22,14 +22,7 @@ SHOWN = {
     "5-elastic": "Figure 3",
     "6-ondemand": "Figure 1",
     "7-nodes": "Figure 9a",
-    "explore/advise": "",
-    "explore/batch": "",
-    "explore/coscheduling": "",
-    "explore/elastic": "",
-    "explore/eviction": "",
-    "explore/filling": "",
-    "explore/ondemand": "",
-    "explore/timesharing": "",
+    **{f"explore/{path.stem}": "" for path in ROOT.glob("notebooks/explore/*.ipynb")},
 }
 """Notebooks, and how the title of the picture begins that stands for each."""
 

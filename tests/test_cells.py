@@ -1,10 +1,7 @@
 """The runner of notebooks' cells, what it takes for strange, and the notebook on odd logs."""
 
-import nbformat
 import numpy as np
-import pandas as pd
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
 
 import cosimlib as cs
 from tests.cells import Shown, run_cells, strange
@@ -14,43 +11,9 @@ from tests.zoo import ZOO
 ODD_LOGS = ("three-jobs", "no-requested-times", "submissions-are-starts")
 
 
-@pytest.fixture
-def notebook(tmp_path):
-    """A function from code cells, the first with the parameters, to the path of a notebook."""
-
-    def write(*sources):
-        cells = [new_code_cell(source) for source in sources]
-        cells[0].metadata["tags"] = ["parameters"]
-        nbformat.write(new_notebook(cells=cells), tmp_path / "one.ipynb")
-        return tmp_path / "one.ipynb"
-
-    return write
-
-
-def test_parameter_that_the_notebook_has_not_is_refused(notebook):
-    with pytest.raises(AssertionError, match=r"no parameters \{'b'\}"):
-        run_cells(notebook("a = 1"), b=4)
-
-
-def test_published_figures_are_kept(notebook):
-    source = """
-    figure = cs.figures.plot_empty("T", "no job")
-    cs.figures.Publisher("", "a log").publish(figure, "t", pd.DataFrame({"n": [3]}))
-    """.replace("    ", "")
-    shown = run_cells(notebook("import pandas as pd, cosimlib as cs", source))
-    assert list(shown.figures) == ["t"] and shown.numbers["t"] == ",n\n0,3\n"
-    assert not strange(shown)
-
-
 @pytest.mark.parametrize("text", ["wait nan×", "inf x the base", "-inf", "NaN", "<NA>"])
 def test_number_that_is_none_is_strange(text):
     assert strange(Shown(texts=[text]))
-
-
-def test_table_with_a_hole_is_strange():
-    shown = Shown()
-    shown.display(pd.DataFrame({"a": [1.0, np.nan]}))
-    assert strange(shown)
 
 
 def test_figure_without_points_is_strange_unless_it_says_why():

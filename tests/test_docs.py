@@ -138,25 +138,15 @@ def test_a_page_has_up_to_900_words_or_its_contents(path):
 
 
 @pytest.mark.parametrize("page", NAMED)
-def test_every_make_target_exists(page):
+def test_make_targets_links_and_files_that_a_page_names_are_there(page):
+    """Files are paths between backticks that begin with a folder of the project."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"(?:`|^)make ([a-z]+)\b(?!/)", text, flags=re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), f"no target {target}"
-
-
-@pytest.mark.parametrize("page", NAMED)
-def test_every_link_inside_the_project_leads_somewhere(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         if not link.startswith("http"):
             assert ((ROOT / page).parent / link).exists(), f"{link} is not there"
-
-
-@pytest.mark.parametrize("page", NAMED)
-def test_every_file_that_a_page_names_is_there(page):
-    """Paths between backticks that begin with a folder of the project."""
-    text = (ROOT / page).read_text(encoding="utf-8")
     named = re.findall(r"`((?:cosimlib|tests|docs|data|notebooks)/[\w./-]+)`", text)
     generated = ("data/cache", "data/traces")
     missing = [name for name in named if not (ROOT / name).exists()]

@@ -149,25 +149,6 @@ def test_what_a_module_shows_has_docstrings_and_annotations(name):
             assert not missing, f"{name}.{function_name} does not annotate {missing}"
 
 
-def test_house_rules_notice_a_function_without_docstring_or_annotations():
-    """The rules above see methods, properties and kernels, too."""
-
-    class Trial:
-        @property
-        def size(self):
-            return 0
-
-        @classmethod
-        def made(cls, seed, *, n: int) -> "Trial":
-            return cls()
-
-    found = dict(public_methods(Trial))
-    assert found.keys() == {"size", "made"}
-    assert found["size"].__doc__ is None
-    assert unannotated(found["size"]) == ["return"]
-    assert unannotated(found["made"]) == ["seed"]
-
-
 def test_versions_agree():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))

@@ -86,13 +86,6 @@ def test_a_policy_that_breaks_a_rule_is_named_and_the_others_stand(logs):
     assert ": 2 schedules, which passed" in text
 
 
-def test_a_baseline_that_fails_is_said(logs):
-    with pytest.warns(SweepWarning):
-        runs = run_zoo({"model": logs["model"]}, {"EASY": at_once}, replicates=2)
-    with pytest.raises(ValueError, match="EASY, the baseline, fails on all logs: Infeasible"):
-        page(runs)
-
-
 def table(**policies):
     """Runs in which a policy's numbers are those given, whatever the measure."""
     rows = [

@@ -7,7 +7,6 @@ from hypothesis import given
 
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.traces.swf import read_swf
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.strategies import workloads
 
@@ -65,17 +64,3 @@ def test_a_start_that_is_not_recorded_is_named():
 def test_a_machine_that_is_not_known_is_asked_for():
     with pytest.raises(InvalidWorkloadError, match=r"^W: its machine is unknown; give a system"):
         Schedule.recorded(Workload(JOBS, "W"))
-
-
-@pytest.mark.traces
-def test_kth_sp2_as_recorded_hardly_ever_holds_more_nodes_than_there_are(trace_path):
-    workload = read_swf(trace_path("KTH-SP2-1996-2.1-cln.swf.gz"), verbose=False)
-    jobs = Schedule.recorded(workload).jobs
-    held = jobs["allocated_processors"].astype("float64")
-    moments = pd.concat([jobs["start_time"], jobs["end_time"]], ignore_index=True)
-    busy = pd.concat([held, -held], ignore_index=True).groupby(moments).sum().cumsum()
-    seconds = np.diff(busy.index)
-    assert (jobs["wait_time"] >= 0).all()
-    assert busy.iloc[-1] == 0
-    over = seconds[busy.to_numpy()[:-1] > workload.machine.total_nodes].sum() / seconds.sum()
-    assert over < 0.001

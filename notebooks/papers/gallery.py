@@ -65,7 +65,10 @@ def _section(folder: Path) -> str:
     # No link, for a browser would show the file's JSON.
     link = f" · as a notebook, for JupyterLab: {folder.name}/{notebook.name}"
     pages = [page for page in folder.glob("*.html") if page.with_suffix(".json").is_file()]
-    cards = "\n".join(map(_card, sorted(pages, key=_natural))) or "<p>This run published no figures.</p>"
+    cards = (
+        "\n".join(map(_card, sorted(pages, key=_natural)))
+        or "<p>This run published no figures.</p>"
+    )
     facts = f"{_data(folder)}, {record['seconds']:.0f} s"
     return (
         f'<h2 id="{_url(folder.name)}">{html.escape(_title(notebook))}</h2>\n'

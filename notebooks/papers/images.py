@@ -89,13 +89,13 @@ def _reason(error: Exception) -> str:
 
 
 def static_figure(figure: go.Figure) -> go.Figure:
-    """The figure, or a copy without its controls and without the room that they take."""
+    """The figure, or a copy without its controls and the height that they take."""
     layout = figure.layout
     if not (layout.sliders or layout.updatemenus):
         return figure
     picture = go.Figure(figure.data, layout)
     picture.layout.sliders = picture.layout.updatemenus = ()
-    room = (layout.meta or {}).get(CONTROLS, 0)
-    if room:
-        picture.update_layout(height=layout.height - room, margin_b=layout.margin.b - room)
+    height = (layout.meta or {}).get(CONTROLS, 0)
+    if height:
+        picture.update_layout(height=layout.height - height, margin_b=layout.margin.b - height)
     return picture

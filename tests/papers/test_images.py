@@ -95,7 +95,7 @@ def test_an_image_has_the_figures_texts(tmp_path):
     assert "1.5" in [node.text for node in svg.iter() if node.tag.endswith("}text")]
 
 
-def test_a_still_picture_has_no_controls_and_not_their_room():
+def test_a_static_figure_has_no_controls_and_not_their_height():
     live = line(margin={"b": 160}, height=400, meta={CONTROLS: 100}, sliders=[{"steps": []}])
     live = Publisher(None, "x").publish(live, "one", NUMBERS)
     picture = static_figure(live)
