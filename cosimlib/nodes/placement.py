@@ -77,16 +77,30 @@ NODE = record_type(floats="fragmented", integers="all_cores gpus model changed b
 `fragmented` thousandths of GPUs; `changed` is the version of its last change; `barred_to` a job
 that must not have it; `reserved` the node in this place of the list of nodes that a head waits for.
 """
-REQUEST = record_type(integers="cores memory gpus share models kind row")
+REQUEST = record_type(
+    integers="cores memory gpus share models kind row fitting jobs place listed refused most"
+)
 """A request per node. `models` is a set of bits, `kind` 0 for shares of GPUs, else the number of
-whole ones, `row` the row of its scores."""
+whole ones, `row` the row of its scores.
+
+Of a queue: nodes on which it fits and jobs that wait with it, its place among the requests with
+any; `listed` is the request at this place; `refused` is the pass in which a late job of `most`
+nodes was refused.
+"""
 TYPICAL = record_type(floats="weight", integers="cores gpus share models first enough below")
 """A typical request. The `first` of those with its share knows how many GPUs of a node have the
 share idle, and what is idle of the others."""
-CLUSTER = record_type(
-    floats="fragmented", integers="placement version most_cores most_gpu idle_gpu"
+STATE = record_type(
+    floats="fragmented shadow_time",
+    integers="placement version most_cores most_gpu idle_gpu "
+    "policy first last running submitted active passes reserved spare",
 )
-"""A cluster's sums and its rule; `most_cores` and `most_gpu` (thousandths) of its largest nodes."""
+"""A cluster's sums and its rule; `most_cores` and `most_gpu` (thousandths) of its largest nodes.
+
+Of a queue: its policy; it is from `first` to `last`; so many jobs are running and submitted, and so
+many requests have waiting jobs. `reserved` is the number of nodes on which its blocked head fits at
+the shadow time, `spare` how many of them it leaves over.
+"""
 PLACE = record_type(floats="draw gpu_draw", integers="node gpus")
 """A node of a job, and its GPUs there as bits; numbers in [0, 1) for random choices of both."""
 
@@ -196,12 +210,10 @@ def cores_of(here: np.record, cores: int) -> int:
 def _score_nodes(cluster: Cluster, number: int, job: int, fitting: np.ndarray) -> int:
     """List the nodes that fit and are not barred, by number, and know their scores; how many."""
     nodes, scores, row = cluster.nodes, cluster.scores, cluster.requests[number].row
-    if row == scores.shape[0] - 1:
-        scores[row] = -1
-    found = 0
+    is_kept, found = row < scores.shape[0] - 1, 0
     for node in range(nodes.size):
         score = scores[row, node] - STEP * nodes[node].changed
-        if score < 0:
+        if score < 0 or not is_kept:
             is_fitting = fits(nodes, cluster.idle, node, cluster.requests[number])
             score = 1 + _new_score(cluster, number, node) if is_fitting else 0
             scores[row, node] = STEP * nodes[node].changed + score

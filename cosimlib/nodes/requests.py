@@ -15,10 +15,10 @@ from cosimlib import checks as check
 from cosimlib.kernels.records import records
 from cosimlib.nodes.placement import (
     ALL_CORES,
-    CLUSTER,
     NODE,
     PLACEMENTS,
     REQUEST,
+    STATE,
     TYPICAL,
     WHOLE,
     Cluster,
@@ -166,7 +166,7 @@ def cluster_of(
     )
     state = records(
         1,
-        CLUSTER,
+        STATE,
         placement=PLACEMENTS.index(placement),
         most_cores=cores.max(),
         most_gpu=max(1, gpus.max()) * WHOLE,

@@ -35,11 +35,11 @@ from cosimlib.nodes.placement import (
     move,
 )
 from cosimlib.nodes.queue import (
-    EXPECTED,
     NOBODY,
     Queue,
     begin,
     copy_idle,
+    expected_end,
     next_instant,
     places_of,
 )
@@ -70,11 +70,11 @@ def simulate_reservations(cluster: Cluster, queue: Queue) -> None:
 @kernel
 def _plan_pass(cluster: Cluster, queue: Queue, now: float) -> None:
     """Reserve for one waiting job after the other, and begin those whose time is now."""
-    state, order, until = queue.state[0], queue.order, queue.state[0].first
-    first, last = state.first, state.last
+    state, jobs = cluster.state[0], queue.jobs
+    first, last, until = state.first, state.last, state.first
     for place in range(first, last):
-        one = queue.jobs[order[place]]
-        until = place + 1 if queue.waiting[one.request].fitting >= one.nodes else until
+        one = jobs[jobs[place].waiting]
+        until = place + 1 if cluster.requests[one.request].fitting >= one.nodes else until
     if until == first:
         return
     most, (n, columns) = state.running + 2 * (last - first) + 2, cluster.idle.shape
@@ -82,11 +82,11 @@ def _plan_pass(cluster: Cluster, queue: Queue, now: float) -> None:
     size = _plan_running(cluster, queue, plan, now)
     state.last = first
     for place in range(first, last):
-        job = order[place]
+        job = jobs[place].waiting
         if place < until:
             size = _reserve(cluster, queue, plan, size, job, now)
-        if np.isnan(queue.jobs[job].start_time):
-            order[state.last] = job
+        if np.isnan(jobs[job].start_time):
+            jobs[state.last].waiting = job
             state.last += 1
 
 
@@ -99,14 +99,14 @@ def _plan_running(cluster: Cluster, queue: Queue, plan: Plan, now: float) -> int
     size = 1
     plan.times[0] = now
     copy_idle(cluster.idle, plan.idle[0])
-    for row in range(queue.state[0].running - 1, -1, -1):
-        event = queue.events[EXPECTED, row]
-        if size == 1 or event.time > plan.times[size - 1]:
-            plan.times[size] = max(now, event.time)
+    for row in range(cluster.state[0].running - 1, -1, -1):
+        job = queue.jobs[row].running
+        if size == 1 or expected_end(queue.jobs, job) > plan.times[size - 1]:
+            plan.times[size] = max(now, expected_end(queue.jobs, job))
             copy_idle(plan.idle[size - 1], plan.idle[size])
             size += 1
-        request = cluster.requests[queue.jobs[event.job].request]
-        for place in places_of(queue, event.job):
+        request = cluster.requests[queue.jobs[job].request]
+        for place in places_of(queue, job):
             move(cluster.nodes, plan.idle[size - 1], place.node, request, place.gpus, GIVE_BACK)
     return size
 

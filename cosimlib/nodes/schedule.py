@@ -13,7 +13,14 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.audit import InfeasibleScheduleError, audit_rule, check_columns, check_times
+from cosimlib.audit import (
+    InfeasibleScheduleError,
+    audit_rule,
+    check_columns,
+    check_times,
+    demand,
+    demand_of_jobs,
+)
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import step_function
@@ -31,7 +38,6 @@ from cosimlib.nodes.requests import GIGABYTE, cluster_of, gpu_numbers, requests_
 from cosimlib.placement import lowest_blocks
 from cosimlib.schedule import Schedule, SharedNodesError, allocation_table
 from cosimlib.units import HOUR
-from cosimlib.workload import Workload
 
 END, SUBMISSION, START = range(3)
 """Kinds of events, in their order at one instant."""
@@ -177,14 +183,9 @@ def check_places(schedule: NodeSchedule) -> None:
         (allowed, "is on GPUs of a model that it does not allow"),
         (enough, "asks for more cores or memory than its node has"),
     )
+    numbers = schedule.places["gpus"].to_numpy()
     for fine, wrong in rules:
-        broken = ~np.asarray(fine, dtype=bool)
-        if broken.any():
-            place = int(broken.argmax())
-            raise InfeasibleScheduleError(
-                f"{schedule.policy}: {schedule.workload.label(int(job[place]))} {wrong}: "
-                f"node {node[place]}, GPUs {gpu_numbers(schedule.gpu_set[place])}"
-            )
+        demand_of_jobs(schedule, fine, wrong + ": node {}, GPUs {}", node, numbers, job=job)
 
 
 def check_resources(schedule: NodeSchedule) -> None:
@@ -217,16 +218,11 @@ def _check_resource(
     order = np.lexsort((step, time, key[rows]))
     rows, step = rows[order], step[order]
     total = np.cumsum(step)  # over all keys: what others hold has ended, so that they add 0
-    over = total > most[rows]
-    if over.any():
-        place = int(over.argmax())
-        row, unit = rows[place], GIGABYTE if name == "memory" else WHOLE
-        what = {"cores": "cores", "memory": "GB", "share": "of a GPU"}[name]
-        raise InfeasibleScheduleError(
-            f"{schedule.policy}: jobs take {total[place] / unit:.10g} {what} of node "
-            f"{held['node'].iloc[row]} at t={time[order][place]:.15g}; "
-            f"it has {most[row] / unit:.10g}"
-        )
+    what = {"cores": "cores", "memory": "GB", "share": "of a GPU"}[name]
+    unit = GIGABYTE if name == "memory" else WHOLE
+    message = "jobs take {:.10g} {} of node {} at t={:.15g}; it has {:.10g}"
+    amounts = total / unit, what, held["node"].to_numpy()[rows], time[order], most[rows] / unit
+    demand(schedule, total <= most[rows], message, *amounts)
 
 
 def _held(schedule: NodeSchedule) -> pd.DataFrame:
@@ -259,7 +255,9 @@ def resource_utilization(
         From 0 to 1; NaN for a resource that the system has not, or whose amount is unknown.
     """
     check.instance("schedule", schedule, NodeSchedule)
-    first, last = _window(schedule, start, end)
+    first, last = schedule.span
+    first, last = first if start is None else start, last if end is None else end
+    check.window(first, last)
     held, table = _held(schedule), schedule.system.nodes
     seconds = np.maximum(held["end"].clip(upper=last) - held["start"].clip(lower=first), 0.0)
     gpus = held["share"] * held["gpus"].map(len) / WHOLE
@@ -278,14 +276,13 @@ def resource_utilization(
     return pd.Series(nodes | parts, name="utilization")
 
 
-def idle_gpus(schedule: NodeSchedule, *, typical: Workload | None = None) -> pd.DataFrame:
+def idle_gpus(schedule: NodeSchedule) -> pd.DataFrame:
     """Idle GPUs over time, and how many of them are fragments, and how many are stranded.
 
     Parameters
     ----------
     schedule : NodeSchedule
-    typical : Workload, optional
-        Whose commonest requests fragmentation is measured by; by default those of the schedule's.
+        Fragmentation is measured by the commonest requests of its workload.
 
     Returns
     -------
@@ -297,8 +294,7 @@ def idle_gpus(schedule: NodeSchedule, *, typical: Workload | None = None) -> pd.
     check.instance("schedule", schedule, NodeSchedule)
     workload = schedule.workload
     distinct, number = requests_of(workload)
-    common = typical_requests(workload if typical is None else typical)
-    cluster = cluster_of(schedule.system, distinct, common, "first_fit")
+    cluster = cluster_of(schedule.system, distinct, typical_requests(workload), "first_fit")
     submit_time, start, end = workload.jobs["submit_time"], schedule.start_time, schedule.end_time
     runs = end > start  # jobs of no length hold nothing, and do not wait
     waits = runs & (start > submit_time.to_numpy())
@@ -317,29 +313,13 @@ def idle_gpus(schedule: NodeSchedule, *, typical: Workload | None = None) -> pd.
     return table / WHOLE
 
 
-def stranded_gpu_hours(
-    schedule: NodeSchedule, start: float | None = None, end: float | None = None
-) -> float:
+def stranded_gpu_hours(schedule: NodeSchedule) -> float:
     """GPU-hours of idle GPUs that no waiting job can use, while jobs wait for GPUs.
 
-    Parameters
-    ----------
-    schedule : NodeSchedule
-    start, end : float, optional
-        A window, seconds; by default the whole schedule.
+    Of a part of the schedule, `idle_gpus` says how many are stranded at each time.
     """
     stranded = idle_gpus(schedule)["stranded"]
-    first, last = _window(schedule, start, end)
-    edges = np.clip(np.append(stranded.index, schedule.span[1]), first, last)
-    return float((stranded.to_numpy() * np.diff(edges)).sum()) / HOUR
-
-
-def _window(schedule: NodeSchedule, start: float | None, end: float | None) -> tuple[float, float]:
-    """A window (s), checked; by default from the first submission to the last end."""
-    first, last = schedule.span
-    first, last = first if start is None else start, last if end is None else end
-    check.window(first, last)
-    return first, last
+    return float((stranded.to_numpy()[:-1] * np.diff(stranded.index)).sum()) / HOUR
 
 
 @kernel

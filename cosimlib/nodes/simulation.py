@@ -22,18 +22,15 @@ whole nodes, starts are those of `simulate_fcfs`, `simulate_first_fit` and `simu
 many have been asked for, and how many of the idle ones are fragments.
 """
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.display import count
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.nodes.placement import (
-    ALL_CORES,
     PLACE,
     TAKE,
     WHOLE,
@@ -43,31 +40,16 @@ from cosimlib.nodes.placement import (
     count_fitting,
     measure,
 )
-from cosimlib.nodes.queue import (
-    CONSERVATIVE,
-    EASY,
-    EVENT,
-    JOB,
-    POLICIES,
-    STATE,
-    WAITING,
-    Queue,
-    simulate_passes,
-)
-from cosimlib.nodes.requests import (
-    GIGABYTE,
-    cluster_of,
-    gpu_numbers,
-    requests_of,
-    typical_requests,
-)
+from cosimlib.nodes.queue import CONSERVATIVE, EASY, JOB, POLICIES, Queue, simulate_passes
+from cosimlib.nodes.requests import cluster_of, gpu_numbers, requests_of, typical_requests
 from cosimlib.nodes.reservations import simulate_reservations
 from cosimlib.nodes.schedule import NodeSchedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 NAMES = dict(zip(POLICIES, ("FCFS", "first fit", "EASY", "conservative"), strict=True))
-
+ASKED = ("nodes", "cores", "memory", "gpus", "gpu_share", "gpu_models")
+"""Columns of a workload that say what a job asks for."""
 
 ARRIVAL = record_type(
     floats="fragmented", integers="request nodes first placed arrived allocated idle"
@@ -80,61 +62,15 @@ class Placed:
 
     Parameters
     ----------
-    workload : Workload
-    system : System
-    placement : str
     arrivals : pd.DataFrame
         One row per job: `placed`; and after it came `arrived`, `allocated`, `idle` and `fragmented`
         GPUs: those asked for by then, those that jobs hold, those idle, and fragments among these.
-    node, gpu_set : np.ndarray
-        Where each job is on its nodes, job after job, −1 if it is on none; its GPUs as bits.
+    places : pd.DataFrame
+        One row per job that is placed and node: `job`, `node`, `gpus` (their numbers).
     """
 
-    workload: Workload
-    system: System
-    placement: str
     arrivals: pd.DataFrame
-    node: np.ndarray = field(repr=False)
-    gpu_set: np.ndarray = field(repr=False)
-
-    @cached_property
-    def places(self) -> pd.DataFrame:
-        """One row per job that is placed and node: `job`, `node`, `gpus` (their numbers)."""
-        job = np.repeat(np.arange(len(self.workload)), self.workload.jobs["nodes"])
-        table = pd.DataFrame({"job": job, "node": self.node, "gpus": self.gpu_set})
-        table = table[table["node"] >= 0].reset_index(drop=True)
-        return table.assign(gpus=[gpu_numbers(one) for one in table["gpus"]])
-
-    def curves(self, last: int = 130) -> pd.DataFrame:
-        """Means at each percent of the GPUs that has arrived, rounded to a whole percent.
-
-        Parameters
-        ----------
-        last : int, default 130
-
-        Returns
-        -------
-        pd.DataFrame
-            By percent from 0 to `last`: `allocated` and `fragmented` in percent of all GPUs, and
-            `fragmentation_ratio` in percent of the idle ones. Where no job came at a percent, the
-            mean of its neighbors; NaN if none came there either.
-        """
-        table, total = self.arrivals, float(self.system.nodes["gpus"].sum())
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = pd.DataFrame(
-                {
-                    "allocated": 100 * table["allocated"] / total,
-                    "fragmented": 100 * table["fragmented"] / total,
-                    "fragmentation_ratio": 100 * table["fragmented"] / table["idle"],
-                }
-            )
-        percent = (100 * table["arrived"] / total).round().rename("arrived")
-        at = shares.groupby(percent).agg(["sum", "count"])
-        at = at.reindex(range(-1, last + 2), fill_value=0)
-        near = at.shift(1) + at + at.shift(-1)
-        sums = at.where(at["allocated", "count"] > 0, near).loc[0:last]
-        means = {name: sums[name, "sum"] / sums[name, "count"] for name in shares}
-        return pd.DataFrame(means).rename_axis("arrived")
+    places: pd.DataFrame
 
 
 def simulate_nodes(
@@ -143,7 +79,6 @@ def simulate_nodes(
     *,
     policy: str = "easy",
     placement: str = "first_fit",
-    kill_at_request: bool = False,
     seed: int = 0,
 ) -> NodeSchedule:
     """Queue jobs for nodes with cores, memory and GPUs, of which each takes what it asks for.
@@ -158,8 +93,6 @@ def simulate_nodes(
     policy : {"fcfs", "first_fit", "easy", "conservative"}, default "easy"
     placement : str, default "first_fit"
         On which nodes that fit a job goes: one of `PLACEMENTS` (`cosimlib.nodes.placement`).
-    kill_at_request : bool, default False
-        Cut runs at the requested time; the schedule's workload then holds the cut run times.
     seed : int, default 0
         Of random placement.
 
@@ -189,16 +122,9 @@ def simulate_nodes(
     """
     check_run(workload, system)
     check.choice("policy", policy, POLICIES)
-    check.flag("kill_at_request", kill_at_request)
     check.seed(seed)
     rule = POLICIES.index(policy)
-    jobs = workload.arrays(system, requested_time=kill_at_request or rule >= EASY)
-    if kill_at_request:
-        run_time = np.minimum(jobs.run_time, jobs.requested_time)
-        killed = int((run_time < jobs.run_time).sum())
-        workload = replace(workload, jobs=workload.jobs.assign(run_time=run_time))
-        workload = workload.noted("mended", "run_time cut at requested_time", killed)
-        jobs = jobs._replace(run_time=run_time)
+    jobs = workload.arrays(system, requested_time=rule >= EASY)
     distinct, number = requests_of(workload)
     typical = typical_requests(workload) if placement == "fgd" else typical_requests(workload)[:0]
     cluster = cluster_of(system, distinct, typical, placement)
@@ -206,14 +132,11 @@ def simulate_nodes(
     first, places = _places(jobs.nodes, seed)
     requested_time = np.where(np.isnan(jobs.requested_time), np.inf, jobs.requested_time)
     columns = jobs._asdict() | {"requested_time": requested_time, "first": first}
+    cluster.state["policy"] = rule
     queue = Queue(
         records(len(workload), JOB, request=number, start_time=np.nan, **columns),
-        np.zeros(len(workload), np.int64),
         places,
-        records(len(distinct), WAITING),
-        records((2, len(workload)), EVENT),
         np.zeros_like(cluster.idle),
-        records(1, STATE, policy=rule),
     )
     simulate = simulate_reservations if rule == CONSERVATIVE else simulate_passes
     simulate(cluster, queue)
@@ -288,8 +211,10 @@ def place_jobs(
     _arrive(cluster, arrivals, places)
     gpus = {name: arrivals[name] / WHOLE for name in ("arrived", "allocated", "idle", "fragmented")}
     table = pd.DataFrame({"placed": arrivals.placed == 1, **gpus})
-    node, gpu_set = np.array(places.node), np.array(places.gpus)
-    return Placed(workload, system, placement, table, node, gpu_set)
+    job = np.repeat(np.arange(len(workload)), wanted)
+    where = pd.DataFrame({"job": job, "node": places.node, "gpus": places.gpus})
+    where = where[where["node"] >= 0].reset_index(drop=True)
+    return Placed(table, where.assign(gpus=[gpu_numbers(one) for one in where["gpus"]]))
 
 
 def _places(nodes: np.ndarray, seed: int) -> tuple[np.ndarray, np.recarray]:
@@ -314,27 +239,14 @@ def _check_fitting(
     broken = wanted > fitting[number]
     if broken.any():
         job = int(broken.argmax())
-        asked, have = distinct.iloc[number[job]], int(fitting[number[job]])
-        table = system.nodes
+        jobs, table, have = workload.jobs, system.nodes, int(fitting[number[job]])
+        asked = ", ".join(f"{name}={jobs[name][job]}" for name in ASKED if name in jobs)
         raise InvalidWorkloadError(
-            f"{workload.label(job)} asks for {count(int(wanted[job]), 'node')} with "
-            f"{_in_words(asked)}; {have} of {system.name} {'has' if have == 1 else 'have'} that "
-            f"(at most {table['cores'].max():.10g} cores, {table['memory'].max():.10g} GB, "
-            f"{table['gpus'].max()} GPUs per node); drop it with Workload.keep"
+            f"{workload.label(job)} asks for {asked}; {have} of {system.name} "
+            f"{'has' if have == 1 else 'have'} that (at most {table['cores'].max():.10g} cores, "
+            f"{table['memory'].max():.10g} GB, {table['gpus'].max()} GPUs per node); drop it with "
+            "Workload.keep"
         )
-
-
-def _in_words(asked: pd.Series) -> str:
-    """What a request asks for per node."""
-    cores = "all cores" if asked["cores"] == ALL_CORES else f"{asked['cores'] / WHOLE:.10g} cores"
-    parts = [cores]
-    if asked["memory"]:
-        parts.append(f"{asked['memory'] / GIGABYTE:.10g} GB")
-    if asked["gpus"]:
-        share = "" if asked["share"] == WHOLE else f"{asked['share'] / WHOLE:.10g} of "
-        model = f" ({asked['models']})" if asked["models"] else ""
-        parts.append(f"{share}{count(int(asked['gpus']), 'GPU')}{model}")
-    return ", ".join(parts)
 
 
 @kernel

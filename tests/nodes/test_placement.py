@@ -6,7 +6,7 @@ import pytest
 
 import cosimlib as cs
 from cosimlib.nodes import PLACEMENTS, typical_requests
-from cosimlib.nodes.requests import gpu_numbers, requests_of
+from cosimlib.nodes.requests import requests_of
 from cosimlib.workload import InvalidWorkloadError
 from tests.nodes import naive
 from tests.nodes.cases import naive_jobs, naive_nodes, random_system, random_workload
@@ -19,7 +19,7 @@ def nodes_and_gpus(placed):
     table = placed.places
     return [
         sorted((node, list(gpus)) for node, gpus in rows[["node", "gpus"]].itertuples(index=False))
-        for _, rows in ((job, table[table["job"] == job]) for job in range(len(placed.workload)))
+        for _, rows in ((job, table[table["job"] == job]) for job in range(len(placed.arrivals)))
     ]
 
 
@@ -58,10 +58,10 @@ def test_random_placement_is_that_of_its_seed():
     rng = np.random.default_rng(1)
     system, workload = random_system(rng, 8), random_workload(rng, 20)
     first, again, other = (
-        cs.place_jobs(workload, system, "random", seed=seed).node for seed in (1, 1, 2)
+        cs.place_jobs(workload, system, "random", seed=seed).places for seed in (1, 1, 2)
     )
-    assert (first == again).all()
-    assert (first != other).any()
+    assert first.equals(again)
+    assert not first.equals(other)
 
 
 def test_typical_requests_are_the_commonest():
@@ -71,19 +71,6 @@ def test_typical_requests_are_the_commonest():
     everything = typical_requests(cs.Workload(pd.DataFrame(jobs)), part=1)
     assert everything["gpus"].tolist() == [1, 2, 0]
     assert everything["weight"].tolist() == [0.6, 0.2, 0.2]
-
-
-def test_curves_are_means_at_whole_percents():
-    system = cs.System.of_types([cs.NodeType(1, cores=8, gpus=4)])
-    jobs = {"submit_time": 0, "run_time": 1, "nodes": 1, "cores": 1, "gpus": [1, 0, 2, 4]}
-    curves = cs.place_jobs(cs.Workload(pd.DataFrame(jobs)), system, "first_fit").curves(200)
-    assert curves.loc[[25, 75, 175], "allocated"].tolist() == [25.0, 75.0, 75.0]
-    assert curves["allocated"].notna().sum() == 9  # percents beside one at which a job came, too
-    assert np.isnan(curves.loc[50, "allocated"])
-
-
-def test_a_set_of_bits_has_numbers():
-    assert gpu_numbers(0b1011) == (0, 1, 3)
 
 
 @pytest.mark.parametrize(
@@ -100,59 +87,6 @@ def test_requests_nobody_can_have_are_named(columns, message):
     jobs = {"submit_time": 0, "run_time": 1, "nodes": [1, 1]} | columns
     with pytest.raises(cs.workload.InvalidWorkloadError, match=message):
         cs.place_jobs(cs.Workload(pd.DataFrame(jobs), "W"), cs.System.of(2))
-
-
-POLICIES = {
-    "dot_product": "02-DotProd",
-    "gpu_clustering": "03-GpuClustering",
-    "gpu_packing": "04-GpuPacking",
-    "best_fit": "05-BestFit",
-    "fgd": "06-FGD",
-}
-CURVES = {"allo": "allocated", "frag": "fragmented", "frag_ratio": "fragmentation_ratio"}
-"""The published simulator's policies and results, and what ours call them."""
-
-
-@pytest.mark.parametrize(("pods", "seed"), [("default", 42), ("gpuspec25", 47)])
-def test_curves_are_those_of_the_published_simulator(pods, seed, oracle_path, trace_path):
-    """To 0.01 points, which is how its results are rounded."""
-    from papers.weng2023.arrivals import draw_arrivals
-
-    workload = read_pods(trace_path(f"gpu/openb_pod_list_{pods}.csv.gz"))
-    nodes = pd.read_csv(trace_path("gpu/openb_node_list_gpu_node.csv"))
-    table = nodes.assign(cores=nodes["cpu_milli"] / 1000, memory=gigabytes(nodes["memory_mib"]))
-    jobs = workload.jobs
-    demand = (jobs["gpus"].astype(float) * jobs["gpu_share"] * 1000).round().astype(int)
-    drawn = draw_arrivals(demand.tolist(), nodes["gpu"].tolist(), seed=seed)
-    arriving = cs.Workload(jobs.iloc[drawn.pods].reset_index(drop=True))
-    system = cs.System.of_types(table.rename(columns={"gpu": "gpus"}).iloc[drawn.nodes])
-    for placement, name in POLICIES.items():
-        curves = cs.place_jobs(arriving, system, placement, typical=workload).curves()
-        for file, column in CURVES.items():
-            published = pd.read_csv(oracle_path(f"gpu-placement/analysis_{file}_discrete.csv.gz"))
-            published = published.set_index(["workload", "sc_policy", "seed"])
-            row = published.loc[(f"openb_pod_list_{pods}", name, seed)]
-            expected = row[[str(percent) for percent in range(131)]].to_numpy(float)
-            np.testing.assert_allclose(curves[column], expected, atol=0.011, err_msg=placement)
-
-
-def read_pods(path):
-    """A list of pods as a workload."""
-    pods = pd.read_csv(path)
-    whole = pods["num_gpu"] == 0
-    jobs = pd.DataFrame({"submit_time": 0.0, "run_time": 1.0, "nodes": 1, "gpus": pods["num_gpu"]})
-    return cs.Workload(
-        jobs.assign(
-            cores=pods["cpu_milli"] / 1000,
-            memory=gigabytes(pods["memory_mib"]),
-            gpu_share=(pods["gpu_milli"] / 1000).mask(whole, 1.0),
-            gpu_models=pods.get("gpu_spec"),
-        )
-    )
-
-
-def gigabytes(mebibytes):
-    return mebibytes * 2**20 / 1e9
 
 
 def test_arguments_of_other_kinds_are_named():

@@ -206,12 +206,31 @@ def place_all(study: Study) -> pd.DataFrame:
 def place_list(pods: cs.Workload, policy: str, cluster: cs.System, seed: int) -> pd.DataFrame:
     """One run: the curves of a list under a policy, in the order of arrivals of a seed."""
     placed = cs.place_jobs(*arrive(pods, cluster, seed), policy, typical=pods, seed=seed)
-    last = placed.arrivals.iloc[-1]
-    return placed.curves(LAST).reset_index().assign(
-        total=float(placed.system.nodes["gpus"].sum()),
-        final_allocated=last["allocated"],
-        final_fragmented=last["fragmented"],
+    last, total = placed.arrivals.iloc[-1], float(cluster.nodes["gpus"].sum())
+    return curves(placed.arrivals, total).reset_index().assign(
+        total=total, final_allocated=last["allocated"], final_fragmented=last["fragmented"]
     )  # fmt: skip
+
+
+def curves(arrivals: pd.DataFrame, total: float, last: int = LAST) -> pd.DataFrame:
+    """Means at each percent of the `total` GPUs that has arrived, rounded to a whole percent.
+
+    Returns
+    -------
+    pd.DataFrame
+        By percent from 0 to `last`: `allocated` and `fragmented` in percent of all GPUs, and
+        `fragmentation_ratio` in percent of the idle ones. Where no job came at a percent, the
+        mean of its neighbors; NaN if none came there either.
+    """
+    percent = (100 * arrivals["arrived"] / total).round().rename("arrived")
+    shares = 100 * arrivals[["allocated", "fragmented"]] / total
+    shares["fragmentation_ratio"] = 100 * arrivals["fragmented"] / arrivals["idle"]
+    at = shares.groupby(percent).agg(["sum", "count"])
+    at = at.reindex(range(-1, last + 2), fill_value=0)
+    near = at.shift(1) + at + at.shift(-1)
+    sums = at.where(at["allocated", "count"] > 0, near).loc[0:last]
+    means = {name: sums[name, "sum"] / sums[name, "count"] for name in shares}
+    return pd.DataFrame(means).rename_axis("arrived")
 
 
 def arrive(pods: cs.Workload, cluster: cs.System, seed: int) -> tuple[cs.Workload, cs.System]:
