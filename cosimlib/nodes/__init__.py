@@ -1,7 +1,7 @@
 """Nodes that jobs share: cores, memory, GPUs and parts of GPUs, and where each job is placed.
 
-- `place_jobs`: jobs come one by one and never leave; a `Placed`, with curves of allocated GPUs and
-  of fragmentation
+- `place_jobs`: jobs come one by one and never leave; a `Placed`, with the allocated GPUs and the
+  fragmentation after each job
 - `simulate_nodes`: jobs queue for nodes, under FCFS, first fit, EASY or
   conservative backfilling; a `NodeSchedule`
 - `PLACEMENTS`, `POLICIES`: the rules by which a node is chosen (`cosimlib.nodes.placement`), and
