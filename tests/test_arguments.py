@@ -141,12 +141,12 @@ def test_orders_are_a_name_a_column_or_numbers(order):
             simulate(WORKLOAD, SYSTEM, order=order)
 
 
-OF_SCHEDULES = (
-    "bounded_slowdown", "fairness", "loss_of_capacity", "makespan", "node_hours",
-    "node_hours_by_use", "occupied_nodes", "overtaking", "running_jobs", "slowdown",
-    "turnaround_time", "utilization", "utilization_series", "wait_time", "waiting_jobs",
-    "waiting_nodes", "window",
-)  # fmt: skip
+OF_SCHEDULES = [
+    name
+    for name in metrics.__all__
+    if callable(getattr(metrics, name))
+    and next(iter(inspect.signature(getattr(metrics, name)).parameters), "") == "schedule"
+]
 
 
 @pytest.mark.parametrize("name", OF_SCHEDULES)

@@ -26,8 +26,6 @@ first_fit = pages.function(pages.OWN_POLICY, "first_fit")
     "policy",
     [
         easy,
-        first_fit,
-        simulate_fcfs,
         simulate_easy,
         partial(simulate_easy, order="wfp"),
         simulate_conservative,

@@ -75,14 +75,11 @@ def installed(python: str, platform: str) -> dict[str, str]:
     }
 
 
-def test_conda_takes_packages_from_conda_forge_only_and_the_house_itself_from_pip():
+def test_conda_takes_python_and_packages_from_conda_forge_only_and_the_house_from_pip():
     assert conda()["channels"] == ["conda-forge", "nodefaults"]
     assert conda()["dependencies"][1:2] == ["pip"]
     assert conda()["dependencies"][-1] == {"pip": ["-e ."]}
-
-
-def test_conda_takes_a_python_that_the_project_supports():
-    """Binder knows only ``python=X.Y``."""
+    # Binder knows only python=X.Y.
     version = re.fullmatch(r"python=(3\.\d+)", conda()["dependencies"][0])
     assert version, "the first dependency is python=X.Y"
     assert SpecifierSet(project()["requires-python"]).contains(version[1])
@@ -125,13 +122,9 @@ PINNED = re.compile(r"\s*(?:- )?uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_actions_are_pinned_by_commit(path):
+def test_actions_are_pinned_by_commit_and_jobs_may_read_only_and_end(path):
     used = [line for line in path.read_text().splitlines() if "uses:" in line]
     assert used and [line for line in used if not PINNED.fullmatch(line)] == []
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_jobs_may_read_only_and_end(path):
     workflow = yaml.safe_load(path.read_text())
     assert workflow["permissions"] == {"contents": "read"}
     endless = [name for name, job in workflow["jobs"].items() if "timeout-minutes" not in job]

@@ -191,9 +191,6 @@ def test_joined_workloads_have_the_default_priority_where_one_of_them_has_priori
     assert joined["a"].tolist() == [1.0] * 3
     assert joined["b"].tolist()[::2] == [3.0, 2.0] and np.isnan(joined["b"].iloc[1])
     assert "priority" not in Workload.join({"a": plain, "b": plain}).jobs
-
-
-def test_no_workloads_cannot_be_joined():
     with pytest.raises(InvalidWorkloadError, match="no workloads to join; give at least one"):
         Workload.join({})
 

@@ -28,7 +28,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from cosimlib import checks as check
 from cosimlib.display import UNKNOWN, percent
 from cosimlib.files import checkout
 from cosimlib.metrics import mean_interval
@@ -464,7 +463,6 @@ JUDGED = [
 def of_enough_jobs(samples: Mapping[str, Samples], jobs: float, *, least: int = 100
                    ) -> dict[str, Samples]:  # fmt: skip
     """The samples; none decides anything where jobs are fewer than `least`."""
-    check.whole("least", least, 1)
     if jobs >= least:
         return dict(samples)
     why = f"too few jobs: {jobs:,}, of at least {least}"
