@@ -12,10 +12,7 @@ from cosimlib.coscheduling.deadlock import (
     deadlock_example,
     describe,
     event_times,
-    find_deadlock,
-    free_nodes,
     job_names,
-    job_states,
 )
 from cosimlib.coscheduling.mates import (
     couple,
@@ -50,11 +47,8 @@ __all__ = [
     "deadlock_example",
     "describe",
     "event_times",
-    "find_deadlock",
-    "free_nodes",
     "ideal_schedule",
     "job_names",
-    "job_states",
     "lost_node_hours",
     "mate_groups",
     "mates_by_proportion",

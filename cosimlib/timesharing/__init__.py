@@ -4,9 +4,8 @@
 - `simulate_batch`, `with_noise`: EASY in steps, under the same noise; a `SteppedSchedule`, audited
   by `audit_stepped`
 - `draw_noise`, with `NOISE`, `SLOWEST`, `STEP`: nodes slowed for a step; `in_steps`
-- `with_node_memory`: a log with what time-sharing needs; `bearable_noise`: noise for large ones
+- `with_node_memory`: a log with what time-sharing needs
 - `RunSummary`, `summarize_run`: a schedule of millions of jobs in a few hundred numbers
-- `crossover_hours`, `ratio_by_length`, `won_bins`: summaries of both policies compared
 """
 
 from cosimlib.timesharing.audit import audit_stepped, audit_timeshared
@@ -16,13 +15,9 @@ from cosimlib.timesharing.schedule import (
     RunSummary,
     SteppedSchedule,
     TimesharedSchedule,
-    crossover_hours,
-    ratio_by_length,
     summarize_run,
-    won_bins,
 )
 from cosimlib.timesharing.simulation import (
-    bearable_noise,
     in_steps,
     simulate_timesharing,
 )
@@ -36,15 +31,11 @@ __all__ = [
     "TimesharedSchedule",
     "audit_stepped",
     "audit_timeshared",
-    "bearable_noise",
-    "crossover_hours",
     "draw_noise",
     "in_steps",
-    "ratio_by_length",
     "simulate_batch",
     "simulate_timesharing",
     "summarize_run",
     "with_node_memory",
     "with_noise",
-    "won_bins",
 ]

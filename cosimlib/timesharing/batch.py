@@ -27,7 +27,7 @@ from cosimlib.metrics import busy_stretch
 from cosimlib.system import System
 from cosimlib.timesharing.kernel import ROUNDING, SLOWEST, STEP
 from cosimlib.timesharing.schedule import SteppedSchedule
-from cosimlib.timesharing.simulation import check_knobs, check_slowed, in_steps
+from cosimlib.timesharing.simulation import check_knobs, check_slowed, in_steps, policy_name
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 
@@ -77,14 +77,11 @@ def simulate_batch(
     stepped = in_steps(workload, step)
     slowed = with_noise(stepped, noise=noise, spmd=spmd, step=step, seed=seed)
     schedule = audit(simulate_easy(slowed, system, extra_nodes=extra_nodes))
-    details = ["extra nodes"] if extra_nodes else []
-    details += [] if spmd else ["not SPMD"]
-    details += ["noise"] if noise else []
-    name = "batch" + (f" ({', '.join(details)})" if details else "")
+    details = {"extra nodes": extra_nodes, "not SPMD": not spmd, "noise": noise}
     return SteppedSchedule(
         stepped,
         system,
-        name,
+        policy_name("batch", details),
         schedule.start_time,
         schedule.end_time,
         step=float(step),

@@ -291,52 +291,6 @@ def _use(schedule: Schedule, warm_up: float) -> tuple[pd.Series, pd.DataFrame]:
     return inside[["utilization", "cpu_load"]].sum() * width / offered, week
 
 
-def ratio_by_length(
-    batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0
-) -> np.ndarray:
-    """Mean slowdown under batch ÷ time-shared in each bin of `length_edges`; NaN for no jobs.
-
-    Only bins of size from `least_nodes` on count.
-    """
-    large = batch.nodes_edges[:-1] >= least_nodes
-    sums = [run.slowdown_sums[large].sum(axis=0) for run in (batch, shared)]
-    return np.divide(sums[0], sums[1], out=np.full(sums[0].size, np.nan), where=sums[1] > 0)
-
-
-def crossover_hours(batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0) -> float:
-    """Run time (h) from which on jobs are better off under batch scheduling.
-
-    The length at which the ratio of mean slowdowns is 1, interpolated on logarithmic scales between
-    the middles of two bins: the last bin of length with a ratio above 1, and the next bin that has
-    jobs. 0 if all jobs are better off under batch scheduling, infinite if the longest are not, NaN
-    if there are no jobs.
-    """
-    ratio = ratio_by_length(batch, shared, least_nodes=least_nodes)
-    known = np.flatnonzero(np.isfinite(ratio) & (ratio > 0.0))
-    above = np.flatnonzero(ratio[known] > 1.0)
-    if not above.size:
-        return 0.0 if known.size else math.nan
-    if above[-1] == known.size - 1:
-        return math.inf
-    neighbors = known[above[-1] : above[-1] + 2]
-    edges = np.log(batch.length_edges)
-    middles, logs = (edges[neighbors] + edges[neighbors + 1]) / 2, np.log(ratio[neighbors])
-    part = logs[0] / (logs[0] - logs[1])
-    return float(np.exp(middles[0] + part * (middles[1] - middles[0])) / HOUR)
-
-
-def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tuple[float, float]:
-    """Share of the bins in which time-sharing is better, and the share of jobs in these bins.
-
-    Bins with fewer than `at_least` jobs do not count; NaN if no other is left.
-    """
-    counted = batch.counts >= at_least
-    if not counted.any():
-        return math.nan, math.nan
-    weight, wins = batch.counts[counted], batch.bins[counted] > shared.bins[counted]
-    return float(wins.mean()), float(weight[wins].sum() / weight.sum())
-
-
 # --- one machine at a moment ----------------------------------------------------------------------
 
 

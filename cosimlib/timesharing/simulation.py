@@ -75,9 +75,6 @@ MOST_MEMBERS = 2.0**31
 SLOTS = 32
 """Jobs on a node for which there is room at first; it is doubled when needed."""
 
-MOST_TRANSITIONS = 8e6
-"""Changes of a job's rate on one of its nodes that noise may make, at quick scale."""
-
 WIDE = 5000
 """Nodes from which on the neighbors of a job are more work than it is, as measured on Mira."""
 
@@ -160,7 +157,8 @@ def simulate_timesharing(
     sharing = sharing_of(workload, system, speed, placement)
     rng = np.random.default_rng(seed)
     width, sums, taken = _run(sharing, run, float(noise or 0.0), rng, moments)
-    name = _policy_name(overhead, spmd, noise, fcfs)
+    details = {f"overhead {percent(overhead, 1)}": overhead, "not SPMD": not spmd}
+    name = policy_name("time-sharing", details | {"noise": noise, "FCFS": fcfs})
     return TimesharedSchedule(
         workload,
         system,
@@ -176,15 +174,10 @@ def simulate_timesharing(
     )
 
 
-def _policy_name(
-    overhead: float = 0.0, spmd: bool = True, noise: float | None = None, fcfs: bool = False
-) -> str:
-    """Name of the policy: "time-sharing", with what differs from the default in brackets."""
-    details = [f"overhead {percent(overhead, 1)}"] if overhead else []
-    details += [] if spmd else ["not SPMD"]
-    details += ["noise"] if noise else []
-    details += ["FCFS"] if fcfs else []
-    return "time-sharing" + (f" ({', '.join(details)})" if details else "")
+def policy_name(kind: str, details: Mapping[str, object]) -> str:
+    """Name of a policy: its kind, with what differs from the default in brackets."""
+    differs = [name for name, value in details.items() if value]
+    return kind + (f" ({', '.join(differs)})" if differs else "")
 
 
 def in_steps(workload: Workload, step: float = STEP) -> Workload:
@@ -283,40 +276,6 @@ def check_slowed(
     where = f"{workload.name}: jobs run for {node_seconds:.4g} node-seconds"
     advice = "take a longer step or less noise, or drop the longest jobs"
     check.room(slowed, chance * node_seconds / step, advice, most=most, where=where)
-
-
-def bearable_noise(workload: Workload, noise: float, *, most: float = MOST_TRANSITIONS) -> float:
-    """The probability of noise, less where simulating it would be too much work.
-
-    A slowed node changes the rate of the jobs on it, on all of their nodes, and those of the jobs
-    beside them. By the jobs' own sizes and run times that is, per node and step,
-    ``noise · (1 + Σ nodes² · (1 + nodes / WIDE) · run time / (N · span))`` changes of a rate: N is
-    the machine's nodes, and the span ends with the last of the jobs if none waits. On a machine of
-    93,312 processors one slowdown changes thousands.
-
-    Parameters
-    ----------
-    workload : Workload
-        With its machine, as of `with_node_memory`.
-    noise : float
-        Probability that a node is slowed in a step of `STEP` seconds.
-    most : float, default 8 million
-        Changes, of a microsecond or two each.
-
-    Returns
-    -------
-    float
-        `noise`, or what lets as many changes as `most` be expected.
-    """
-    check.number("noise", noise, least=0, most=1, kind="a probability")
-    check.number("most", most, above=0)
-    machine = check.machine(workload.machine, workload.name)
-    jobs = workload.jobs
-    span = float((jobs["submit_time"] + jobs["run_time"]).max()) if len(jobs) else 0.0
-    nodes = jobs["nodes"].to_numpy(np.float64)
-    wide = float(nodes**2 * (1 + nodes / WIDE) @ jobs["run_time"])
-    changes = (machine.total_nodes * span + wide) / STEP
-    return min(noise, most / changes) if changes > 0 else noise
 
 
 def sharing_of(

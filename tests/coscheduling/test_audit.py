@@ -27,23 +27,6 @@ def schedule():
     return held_for_a_mate()
 
 
-def held_at(schedule, at) -> dict[str, int]:
-    """Nodes of each machine that allocations hold at an instant, row by row."""
-    held = dict.fromkeys(schedule.system.partitions, 0)
-    for row in schedule.allocations.itertuples():
-        held[schedule.partition[row.job]] += row.nodes * (row.start <= at < row.end)
-    return held
-
-
-@settings(max_examples=60)
-@given(instances())
-def test_no_machine_ever_holds_more_nodes_than_it_has(instance):
-    schedule = simulated(instance)
-    for at in schedule.allocations["start"]:
-        for machine, held in held_at(schedule, at).items():
-            assert held <= schedule.system.partitions[machine]
-
-
 @settings(max_examples=60)
 @given(instances(releases=(5, 20, 1200)))
 def test_node_hours_by_use_sum_to_what_is_occupied(instance):

@@ -14,12 +14,10 @@ from cosimlib.coscheduling import (
     deadlock_example,
     describe,
     event_times,
-    find_deadlock,
-    free_nodes,
     job_names,
-    job_states,
     simulate_coscheduling,
 )
+from cosimlib.coscheduling.deadlock import find_deadlock, free_nodes, job_states
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.coscheduling.instances import instances, simulated

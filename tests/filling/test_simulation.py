@@ -16,7 +16,7 @@ from cosimlib.filling import FilledSchedule, node_seconds, simulate_filling
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.filling.naive import Filled
-from tests.strategies import arrays, workloads
+from tests.strategies import workloads
 
 NODES = 8
 WAYS = {
@@ -79,27 +79,6 @@ def test_agrees_with_the_slow_version(workload, way, depth, reschedule):
     assert schedule.promised_time.tolist() == [slow.promised[job] for job in jobs]
     assert set(np.flatnonzero(schedule.held_up)) == slow.held_up
     assert container_runs(schedule) == Counter(slow.closed)
-
-
-@settings(max_examples=100)
-@given(arrays(overruns=True), WAY_NAMES, st.sampled_from([None, 3]))
-def test_equal_jobs_agree_with_the_slow_version(workload, way, depth):
-    schedule = simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
-    slow = Filled(workload.jobs, NODES, depth=depth or len(workload), **WAYS[way])
-    assert schedule.start_time.tolist() == [slow.starts[job] for job in range(len(workload))]
-    assert schedule.promised_time.tolist() == [slow.promised[job] for job in range(len(workload))]
-    assert set(np.flatnonzero(schedule.held_up)) == slow.held_up
-
-
-def test_containers_may_hold_up_several_equal_jobs():
-    """Job 0 outlives its request, so the plan is made anew for jobs 1 to 3, which are equal."""
-    columns = {"submit_time": [0, 2, 3, 4], "run_time": [6, 1, 5, 1], "nodes": [4, 2, 2, 2]}
-    workload = Workload(pd.DataFrame(columns | {"requested_time": [2, 3, 3, 3]}), "held up")
-    way = WAYS["B, save"]
-    schedule = simulate_filling(workload, System.of(NODES), slot=1, **way)
-    assert Filled(workload.jobs, NODES, **way).held_up == {1, 2}
-    assert schedule.start_time.tolist() == [0, 5, 6, 6]
-    assert schedule.held_up.tolist() == [False, True, True, False]
 
 
 @given(workloads(max_nodes=NODES))
@@ -172,13 +151,6 @@ def test_saving_every_slot_is_policy_a_and_hardly_ever_is_policy_b(workload, eve
     killed = some.containers[~some.containers["saved"]]
     assert (killed["end_time"] - killed["start_time"] < every * slot).all()
     assert node_seconds(some)["lost"] <= node_seconds(b)["lost"]
-
-
-@given(workloads(max_nodes=NODES), WAY_NAMES, DEPTHS)
-@settings(max_examples=40)
-def test_no_job_starts_later_than_promised(workload, way, depth):
-    schedule = simulate_filling(workload, System.of(NODES), slot=1, queue_depth=depth, **WAYS[way])
-    assert (schedule.start_time <= schedule.promised_time).all()
 
 
 @given(workloads(max_nodes=NODES, overruns=True), st.sampled_from([1, 3, 60]))

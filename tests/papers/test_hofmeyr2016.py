@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from cosimlib import synthetic
-from cosimlib.figures import caption
 from cosimlib.metrics import bounded_slowdown
 from cosimlib.system import System
 from cosimlib.timesharing import (
@@ -23,10 +22,8 @@ from papers.claims import Claims, read_stored
 from papers.hofmeyr2016 import (
     ASSUMED,
     BATCH,
-    FCFS,
     NOT_SPMD_BATCH,
     SHARED,
-    SPREADS,
     UNLIMITED,
     Kind,
     Span,
@@ -34,11 +31,9 @@ from papers.hofmeyr2016 import (
     crossover_by_correlation,
     inverse_table,
     measure,
-    memory_needs,
     noise_cost,
     overview,
     paper,
-    plan,
     printed_statistics,
     read_applications,
     samples,
@@ -49,12 +44,10 @@ from papers.hofmeyr2016 import figures as drawn
 from papers.hofmeyr2016.experiment import (
     APPLICATIONS,
     NODE_HOURS,
-    Run,
     applications,
     node_noise,
-    simulate,
 )
-from papers.hofmeyr2016.figures import FIGURES, bin_table, box_table, by_overhead
+from papers.hofmeyr2016.figures import FIGURES, bin_table, box_table
 from papers.hofmeyr2016.sensitivity import PRINTED
 from papers.hofmeyr2016.turnaround import turnaround_times
 
@@ -117,16 +110,6 @@ def test_each_kind_of_run_has_its_seeds_and_names_its_jobs(runs):
         runs.of("batch", "EASY")
 
 
-def test_what_decides_nothing_is_run_for_the_first_seed_only(runs):
-    assert list(by_overhead(runs, UNLIMITED)) == [0.0, 0.02, 0.05, 0.08, 0.1, 0.13]
-    assert list(by_overhead(runs, SHARED)) == [0.0, 0.05]
-    assert len(runs.of("noise", FCFS)) == 1
-    assert all(len(runs.of("overheads", spread)) == 1 for spread in SPREADS)
-    spread = simulate(SMALL["overheads"].span, Run(next(iter(SPREADS))), 0)
-    assert same(spread, runs.first("overheads", next(iter(SPREADS))))
-    assert not same(spread, runs.first("overheads", SHARED))
-
-
 def test_noise_costs_the_node_seconds_that_it_adds(runs):
     jobs = synthetic.edison(FEW, nodes=32)
     held = [
@@ -151,15 +134,6 @@ def test_runs_are_kept_in_a_folder(tmp_path):
         measure(one, folder=tmp_path).first("batch"), first.first("batch")
     )
     assert {path: path.stat().st_mtime_ns for path in cells} == cells
-
-
-def test_scales_have_seeds_that_were_not_looked_at():
-    quick, full = plan("quick"), plan("paper")
-    assert quick["greatest overhead"].places == range(10, 20)
-    assert full["sharing"] == (Span(600, 100), range(12, 20))
-    assert quick["sharing"].span == Span(21, 6, 697) and quick["batch"].span.nodes == 5_576
-    with pytest.raises(ValueError, match="scale='full'; expected one of 'quick', 'paper'"):
-        plan("full")
 
 
 def test_a_node_of_a_smaller_machine_stands_for_some_of_edisons():
@@ -200,15 +174,6 @@ def test_statistics_count_from_the_sizes_that_the_paper_prints(total_nodes, size
     np.testing.assert_allclose(ours, expected, atol=5e-4)
 
 
-def test_nine_jobs_need_nine_times_the_memory_of_one():
-    table = memory_needs(Span(10, 0, 64), 0, 0.89, "inputs").set_index("memory spread")
-    parts = table.map(lambda text: float(text.removesuffix(" %")))
-    assert parts["9 jobs need"].tolist() == pytest.approx(
-        (9 * parts["a job needs"]).tolist(), abs=1
-    )
-    assert parts.loc["UniLu-Gaia", "a job needs"] > 100 / 9 > parts.loc["tenth", "a job needs"]
-
-
 # --- applications -------------------------------------------------------------------------------
 
 
@@ -220,15 +185,6 @@ def test_applications_have_the_efficiency_that_they_are_named_after(name):
     assert table[least] * least == pytest.approx(NODE_HOURS * 3600)
     assert table[least] * least / (table[960] * 960) == pytest.approx(efficiency)
     assert (np.diff(table) < 0).all() and efficiency >= 0.49
-
-
-def test_a_smaller_machine_has_smaller_applications():
-    """Of 8 nodes, of which an eighth is the first whole one, to 960."""
-    table = applications(1 / 8)
-    perfect = table[table["application"] == "perfect"]
-    np.testing.assert_allclose(perfect["nodes"] * perfect["run_time"], NODE_HOURS * 3600 / 8)
-    assert perfect["nodes"].tolist() == [1, 2, 4, 6, 9, 14, 21, 33, 50, 78, 120]
-    assert not table.duplicated(["application", "nodes"]).any()
 
 
 def written(path, text: str):
@@ -438,15 +394,3 @@ def test_turnarounds_have_a_panel_per_application_and_no_sizes_that_no_job_has(r
     first = first[first["turnaround_time"].notna()]
     trace = drawn._turnarounds(table, title="t").data[0]
     np.testing.assert_allclose(trace.y, first["turnaround_time"] / 60)
-
-
-def test_lines_have_markers_where_points_are_few_and_ticks_where_powers_of_ten_are():
-    for most, ticks, mode in ((99, "D2", "lines+markers"), (100, 1, "lines+markers")):
-        table = pd.DataFrame({"nodes": [1, most], "share": [0.1, 1.0]})
-        figure = drawn._lines(table, "t", ("nodes", "share"), log="x")
-        assert figure.layout.xaxis.dtick == ticks and figure.data[0].mode == mode
-        assert figure.layout.xaxis.title.text == "nodes" and figure.layout.yaxis.type is None
-    many = pd.DataFrame({"policy": "a", "day": range(50), "load": 1.0})
-    figure = drawn._lines(many, "t", ("day", "load"))
-    assert figure.data[0].mode == "lines" and figure.data[0].name == "a"
-    assert "no day ends" in caption(drawn._lines(many[:0], "t", ("day", "load")))[0]

@@ -225,21 +225,6 @@ def test_one_log_can_show_that_loads_are_as_low_and_one_run_what_saves_keep():
     assert found["young-interval"].verdict == "holds"
 
 
-def test_verdicts_on_recorded_loads_name_their_logs():
-    samples = measure(MEASURES, PAPER)
-    assert {claim for claim in samples if samples[claim].data == "a, b, c, d"} == {
-        "load-about-0.9", "load-as-low-as-0.7",
-    }  # fmt: skip
-
-
-def test_without_kills_the_best_is_never_to_save():
-    rows = [(0, 0.1, k, 1 - 0.1 / k, math.inf) for k in (1.0, 5.0, math.inf)]
-    never = pd.DataFrame(rows, columns=["seed", "t", "k", "useful", "young"])
-    verdict = judge(PAPER._replace(saves=never))["young-interval"]
-    assert verdict.verdict == "holds"
-    assert verdict.ours.startswith("√(2tM) = inf, best k = inf, 0.00 %")
-
-
 def test_estimates_may_matter_under_one_variant_of_the_scheduler():
     other = loads(0.7, 0.9, variant="not rescheduled")
     verdict = judge(PAPER._replace(loads=pd.concat([WIDE, other])))["inaccurate-estimates-idle"]
@@ -248,12 +233,6 @@ def test_estimates_may_matter_under_one_variant_of_the_scheduler():
         "rescheduled +0.010 (−0.088 to +0.108; 5 seeds); "
         "not rescheduled +0.200 (+0.180 to +0.220; 5 seeds)"
     )
-
-
-def test_the_last_queue_depth_counts():
-    both = pd.concat([loads(0.8, 0.9, depth=30), loads(0.92, 0.9, depth=10)])
-    verdict = judge(PAPER._replace(loads=both))["inaccurate-estimates-idle"]
-    assert verdict.ours.startswith("rescheduled −0.020") and verdict.verdict == "fails"
 
 
 @pytest.mark.compiled("four days need compiled kernels")

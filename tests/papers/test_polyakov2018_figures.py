@@ -2,15 +2,12 @@
 
 import numpy as np
 import pandas as pd
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cosimlib.filling import simulate_filling
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from papers.polyakov2018.experiment import SEVEN as JOBS
 from papers.polyakov2018.figures import FIGURES, load_table, node_table, plot_load
-from tests.strategies import workloads
 
 SEVEN = Workload(JOBS)
 
@@ -35,25 +32,6 @@ def test_seven_jobs_node_by_node():
         ("a2", 2, 5, 5, 1),
     ]
     assert table["kind"].tolist() == ["regular"] * 8 + ["container"] * 2
-
-
-@given(workloads(max_nodes=6), st.sampled_from(["save", "kill"]))
-@settings(max_examples=40)
-def test_no_two_blocks_overlap_and_all_nodes_are_taken(workload, reclaim):
-    schedule = simulate_filling(workload, System.of(6), policy="B", reclaim=reclaim, slot=1)
-    table = node_table(schedule)
-    for moment in np.arange(workload.jobs["submit_time"].min(), schedule.end_time.max()):
-        now = table[(table["start"] <= moment) & (moment < table["end"])]
-        numbers = [n for row in now.itertuples() for n in range(row.first, row.first + row.nodes)]
-        assert sorted(numbers) == list(range(6))
-
-
-def test_policy_a_draws_one_container_per_slot():
-    table = node_table(simulate_filling(SEVEN, System.of(6), policy="A"))
-    containers = table[table["kind"] == "container"]
-    assert containers["label"].tolist() == [f"a{number}" for number in range(1, 7)]
-    assert (containers["end"] - containers["start"] == 60).all()
-    assert containers["start"].tolist() == [120, 120, 180, 180, 240, 240]
 
 
 def test_the_picture_has_one_labeled_rectangle_per_block():

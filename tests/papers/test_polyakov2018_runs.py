@@ -33,7 +33,6 @@ from papers.polyakov2018.experiment import (
     save_interval,
     save_table,
     scheduler_variant,
-    spread_table,
 )
 from papers.polyakov2018.figures import cost_table
 from tests.filling.naive import Filled
@@ -53,17 +52,6 @@ WINDOW = {"start": 0.0, "end": DAY}
 
 def jobs_of(source, accuracy=0.5, seed=3):
     return synthetic.lomonosov(source["days"], accuracy=accuracy, load=source["load"], seed=seed)
-
-
-def test_quick_scale_has_fewer_days_seeds_and_accuracies():
-    quick, paper = (prepare(scale, seed=3, **VALUES, **KNOBS) for scale in ("quick", "paper"))
-    assert (quick.days, quick.seeds, quick.accuracies) == (20.0, range(3, 8), (0.0, 0.5, 1.0))
-    assert (paper.days, paper.seeds) == (180.0, range(3, 13)) and len(paper.accuracies) == 5
-    assert quick.source == {"days": 20.0, "load": None, "queue_depth": 30}
-    stream = prepare("quick", seed=3, **VALUES, **KNOBS | {"load": 0.8})
-    assert stream.source == {"days": 20.0, "load": 0.8, "queue_depth": None}
-    with pytest.raises(ValueError, match="scale='huge'; expected one of 'quick', 'paper'"):
-        prepare("huge", seed=3, **VALUES, **KNOBS)
 
 
 def test_seven_jobs_and_what_an_early_end_does():
@@ -137,14 +125,6 @@ def test_a_load_that_no_queue_reaches_takes_more():
             ("not rescheduled", 5, 0.7)]  # fmt: skip
     table = queue_for(pd.DataFrame(rows, columns=["variant", "queue_depth", "mean"]))
     assert table.iloc[:, 0].to_dict() == {"rescheduled": 10, "not rescheduled": "more"}
-
-
-def test_values_are_means_over_seeds_between_the_lowest_and_the_highest():
-    rows = [("A", 0.0, 0, 10.0), ("A", 0.0, 1, 30.0), ("B", 0.0, 0, 50.0)]
-    runs = pd.DataFrame(rows, columns=["policy", "p", "seed", "cost"])
-    table = spread_table(runs, ["policy", "p"], "cost")
-    assert list(table.columns) == ["policy", "p", "mean", "lowest", "highest", "seeds"]
-    assert table.to_numpy().tolist() == [["A", 0, 20, 10, 30, 2], ["B", 0, 50, 50, 50, 1]]
 
 
 def test_costs_are_in_percent_and_one_measure_below_the_other():

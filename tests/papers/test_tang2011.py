@@ -226,12 +226,6 @@ def test_where_jobs_never_start_in_each_seed_nothing_is_measured():
     assert not any(re.search("nan|inf", v.ours) for v in verdicts.values())
 
 
-def test_a_job_that_never_starts_waits_for_ever():
-    outage = delayed(times=np.array([1, np.nan] * 6), later=0.0)
-    verdict = judged(paper()._replace(outage=outage))["nobody-waits-for-ever"]
-    assert verdict.verdict == "fails"
-
-
 def test_a_handful_of_jobs_decides_nothing_that_was_compared():
     verdicts = judged(with_runs("machine == 'intrepid'", jobs=3))
     decided = {claim for claim, v in verdicts.items() if v.verdict != "unknown"}
@@ -287,25 +281,6 @@ def test_whiskers_are_intervals_and_there_are_none_of_one_seed(means):
     picture = plot_schemes(single, by="share", measure="wait", **WORDS)
     assert all(list(bar.error_y.array) == [None, None] for bar in picture.data)
     assert "means over 1 seed," in caption(picture)[0]
-
-
-def test_what_measures_nothing_is_left_out(means):
-    only = plot_schemes(means, by="share", measure="lost", beside=(), **WORDS)
-    assert [bar.name for bar in only.data] == [*SCHEMES] * 2
-    assert [list(bar.y) for bar in only.data[:4]] == [[k, k] for k in range(2, 6)]
-    ideal = plot_schemes(means, by="share", measure="wait", beside=("ideal",), **WORDS)
-    assert [bar.legendgroup for bar in ideal.data] == ["ideal", *SCHEMES] * 2
-
-
-def test_a_scheme_has_one_color_and_pattern_whatever_else_is_drawn(means):
-    both = plot_schemes(means, by="share", measure="wait", **WORDS)
-    only = plot_schemes(means, by="share", measure="lost", beside=(), **WORDS)
-    looks = [
-        {bar.legendgroup: (bar.marker.color, bar.marker.pattern.shape) for bar in picture.data}
-        for picture in (both, only)
-    ]
-    assert looks[1].items() <= looks[0].items()
-    assert len(set(looks[0].values())) == 6
 
 
 @pytest.fixture(scope="module")

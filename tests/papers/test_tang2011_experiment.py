@@ -145,14 +145,6 @@ def test_a_log_is_coupled_on_its_own_machine_under_its_own_name():
     assert table["machine"].unique().tolist() == ["small", "eureka"]
 
 
-def test_jobs_submitted_at_once_are_spread_evenly():
-    jobs = synthetic.intrepid(50, seed=3).jobs.assign(nodes=4, submit_time=0.0)
-    month = month_of_intrepid(log=Workload(jobs, "burst", System.of(16)), days=1.0)
-    apart = np.diff(month.jobs["submit_time"])
-    assert apart.min() > 0 and np.ptp(apart) <= 1
-    assert ("mended", "submitted at once, spread", 50) in month.account.itertuples(index=False)
-
-
 def test_the_authors_mates_reach_the_workload_and_the_comparison():
     """With 60 s and one side, no mate of Eureka comes before its mate, none later than 60 s."""
     intrepid = month_of_intrepid(days=2.0)
@@ -200,11 +192,6 @@ def test_two_logs_and_their_mates_are_compared(logs, tmp_path):
     held = own.set_index(["scheme", "machine"])["lost"]
     assert held["HY", "trace"] == round(4 * (30 + 570) / 3600, 2)
     assert held["YY", "trace"] == 0
-
-
-def test_without_a_file_of_mates_no_job_has_one(logs):
-    assert (compare_own(*logs)["paired"] == 0).all()
-    assert compare_own(logs[0]) is None
 
 
 def test_mates_need_a_second_log(logs):

@@ -197,36 +197,6 @@ def test_many_jobs_on_many_nodes(seed):
     assert turns / 300 < 20
 
 
-@pytest.mark.parametrize(("jobs", "nodes", "most"), [(120, 20, 8.5), (60, 8, 5.5)])
-def test_lowest_first_settles_few_nodes(jobs, nodes, most):
-    """Rates come out the same in any order: only the number of settled nodes depends on it."""
-    (machine, rng), settled, changes = random_machine(jobs, nodes, seed=0), 0, 120
-    for _ in range(changes):
-        machine.change("job", int(rng.integers(jobs)))
-        if rng.random() < 0.3:
-            machine.change("node", int(rng.integers(nodes)), rng.uniform(0.5, 1.0))
-        settled += maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
-        clear_changes(machine.sharing)
-    assert settled <= most * changes
-
-
-def test_a_single_node_has_no_others_to_look_at():
-    machine = Machine([[0], [0]], 1)
-    for changes in ([0, 1], [0]):
-        for job in changes:
-            machine.change("job", job)
-        maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
-        assert machine.rates == pytest.approx(machine.expected())
-
-
-def test_the_papers_example():
-    machine = Machine([[0], [0], [0], [0, 1], [1]], 2)
-    for job in range(5):
-        machine.change("job", job)
-    maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
-    assert machine.rates == pytest.approx({0: 1 / 4, 1: 1 / 4, 2: 1 / 4, 3: 1 / 4, 4: 3 / 4})
-
-
 def test_a_chain_hands_on_what_its_first_node_frees():
     """Node k has jobs k and k + 1; without job 0 everybody's bottleneck is another one."""
     machine = Machine([[0], *([node, node + 1] for node in range(5)), [5]])
@@ -269,44 +239,6 @@ def made(*rows, memory=None) -> Workload:
     """Jobs from (submit_time, run_time, nodes)."""
     jobs = pd.DataFrame(rows, columns=["submit_time", "run_time", "nodes"])
     return Workload(jobs if memory is None else jobs.assign(memory=memory), "made")
-
-
-def refilled(sharing: Sharing) -> np.ndarray:
-    """The rates that filling from nothing gives to the same jobs."""
-    other = Sharing(*(part.copy() for part in sharing))
-    maxmin.fill(other)
-    return other.jobs.rate
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_rates_after_joins_leaves_and_slowdowns_at_once_are_those_of_filling(seed):
-    rng = np.random.default_rng(seed)
-    nodes, n = int(rng.integers(2, 8)), int(rng.integers(10, 60))
-    sizes = rng.integers(1, nodes + 1, n)
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    placed = [rng.permutation(nodes)[:size] for size in sizes]
-    members = np.concatenate(placed).astype(np.int32)
-    sharing = maxmin.empty(first, members, np.ones(nodes), n)
-    here, coming = [], 0
-    while coming < n or here:
-        new = list(range(coming, min(n, coming + int(rng.integers(0, 7)))))
-        coming += len(new)
-        gone = [job for job in here if rng.random() < 0.3]
-        here = [job for job in here if job not in gone] + new
-        for job in gone:
-            maxmin.leave(sharing, job)
-        for node in np.flatnonzero(rng.random(nodes) < 0.2):
-            maxmin.resize(sharing, node, float(rng.uniform(0.3, 1.0)), True)
-        for job in new:
-            maxmin.join(sharing, job)
-        maxmin.settle(sharing, maxmin.MOST_ROUNDS)
-        clear_changes(sharing)
-        expected = refilled(sharing)[here]
-        np.testing.assert_allclose(sharing.jobs.rate[here], expected, rtol=1e-9)
-        used = np.zeros(nodes)
-        for job in here:
-            used[placed[job]] += sharing.jobs.rate[job]
-        assert (used <= sharing.nodes.capacity * (1 + 1e-9)).all()
 
 
 def test_a_job_does_not_rise_past_a_node_that_filled_up_in_the_same_instant():

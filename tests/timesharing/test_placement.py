@@ -9,7 +9,6 @@ import pytest
 from cosimlib import synthetic
 from cosimlib.system import System
 from cosimlib.timesharing import (
-    bearable_noise,
     simulate_batch,
     simulate_timesharing,
     with_node_memory,
@@ -38,12 +37,6 @@ def test_a_node_has_twice_what_99_percent_of_the_jobs_need_at_most():
     assert found.machine.memory_per_node == pytest.approx(2 * 198.0)
     assert found.jobs["memory"].tolist() == memory[:-1]
     assert left_out(found)["more memory than the 396 GB of a node"] == 1
-
-
-def test_jobs_without_a_memory_do_not_count_for_it_and_stay():
-    found = with_node_memory(log(memory=[math.nan, 8.0, math.nan, 8.0]))
-    assert found.machine.memory_per_node == 16.0
-    assert len(found) == 4
 
 
 @pytest.mark.parametrize("columns", [{}, {"memory": [math.nan] * 3}], ids=str)
@@ -94,12 +87,6 @@ def test_wider_jobs_are_left_out_and_one_as_wide_as_the_machine_stays():
     assert found.machine.total_nodes == 4
 
 
-def test_what_was_dropped_before_is_still_told():
-    earlier = log(nodes=[4, 5, 1, 1]).keep([True, True, True, False], "cancelled")
-    found = with_node_memory(earlier)
-    assert left_out(found) == {"cancelled": 1, "wider than the machine": 1}
-
-
 def test_requested_times_are_filled_where_there_are_none():
     """With the run time, at least a second; others are as they were, also below the run time."""
     found = with_node_memory(
@@ -129,19 +116,6 @@ def test_fewer_jobs_are_kept_where_they_start_on_many_nodes():
     assert len(with_node_memory(wide, node_starts=32)) == 16
     assert len(with_node_memory(wide, jobs=4, node_starts=32)) == 4
     assert len(with_node_memory(log(nodes=[4, 4, 4]), node_starts=3)) == 1
-
-
-def test_noise_is_less_where_jobs_are_wide():
-    """In 100 steps 4 nodes may be slowed 400 times; in all of them that slows the job of one node,
-    and in 50 of them any of 3 nodes slows a job of 3: 400 + 100 · 1² + 50 · 3² changes of a rate.
-    """
-    one = log(submit_time=[0.0, 0.0], run_time=[1000.0, 500.0], nodes=[1, 3])
-    assert bearable_noise(one, 1.0, most=475.0) == pytest.approx(0.5, rel=1e-3)
-    assert bearable_noise(one, 0.25, most=475.0) == 0.25
-    assert bearable_noise(one, 0.001) == 0.001
-    assert bearable_noise(one.keep(np.zeros(2, bool), "none"), 0.001) == 0.001
-    with pytest.raises(ValueError, match="noise"):
-        bearable_noise(one, 2.0)
 
 
 def test_partitions_become_one():

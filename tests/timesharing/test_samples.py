@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib import synthetic
+from cosimlib.audit import audit
 from cosimlib.system import System
 from cosimlib.timesharing import draw_noise, simulate_timesharing
 from tests.timesharing.naive import Shared
@@ -93,34 +94,7 @@ def test_sampling_changes_no_start_no_end_and_no_series(knobs):
         assert (getattr(schedule, name) == getattr(without, name)).all()
     np.testing.assert_allclose(schedule.series, without.series, rtol=1e-9, atol=1e-12)
     assert schedule.shares.shape[0] == len(set(moments)) == 304
-    assert_who_runs_has_a_share(schedule)
-
-
-def assert_who_runs_has_a_share(schedule):
-    """Exactly those that have started and not ended; together no more than a node can give."""
-    shares = schedule.shares
-    start_time, end_time = schedule.start_time, schedule.end_time
-    for moment in shares.index:
-        running = np.flatnonzero((start_time <= moment) & (moment < end_time))
-        row = shares.loc[moment]
-        assert row.index[row > 0].tolist() == running.tolist()
-        used = np.zeros(schedule.system.total_nodes)
-        for job in running:
-            used[schedule.nodes_of(job)] += row[job] if schedule.spmd else 0.0
-        assert used.max() <= schedule.speed * (1 + 1e-9)
-
-
-def test_the_papers_example_of_a_quarter_and_three_quarters():
-    jobs = made(submit_time=[0] * 5, run_time=[100.0] * 5, nodes=[1, 1, 1, 2, 1])
-    placement = [np.array(nodes) for nodes in ([0], [0], [0], [0, 1], [1])]
-    sample = [0, 133, 134, 399, 400]
-    knobs = {"placement": placement, "step": None, "sample": sample}
-    shares = simulate_timesharing(jobs, System.of(2), **knobs).shares
-    assert shares.loc[[0.0, 133.0]].to_numpy().tolist() == [[0.25] * 4 + [0.75]] * 2
-    assert shares.loc[[134.0, 399.0]].to_numpy().tolist() == [[0.25] * 4 + [0.0]] * 2
-    assert shares.loc[400.0].tolist() == [0.0] * 5
-    parts = simulate_timesharing(jobs, System.of(2), spmd=False, **knobs).shares
-    assert parts.loc[0.0].tolist() == [0.25, 0.25, 0.25, 0.375, 0.5]
+    audit(schedule)
 
 
 def test_no_moments_and_no_jobs_make_an_empty_frame():

@@ -10,12 +10,9 @@ from cosimlib import metrics, synthetic
 from cosimlib.system import System
 from cosimlib.timesharing import (
     RunSummary,
-    crossover_hours,
-    ratio_by_length,
     simulate_batch,
     simulate_timesharing,
     summarize_run,
-    won_bins,
 )
 from cosimlib.workload import Workload
 
@@ -143,56 +140,6 @@ def test_a_summary_comes_back_from_its_text_as_it_was(run):
     assert again.counts.dtype.kind == "i"
     held = schedule.jobs["nodes"] @ (schedule.end_time - schedule.start_time)
     assert summary.node_seconds == pytest.approx(held)
-
-
-# --- two summaries ------------------------------------------------------------------------------
-
-
-def summary(sums, counts, **changed) -> RunSummary:
-    """Bins of 1 and of 2 to 9 nodes, of 1, 10 and 100 hours."""
-    fields = {
-        "policy": "batch", "data": "made", "jobs": int(np.sum(counts)), "utilization": 0.5,
-        "cpu_load": 1.0, "mean_slowdown": 2.0, "waited": 0.1, "node_seconds": 1.0,
-        "quantiles": (1.0,) * 241, "nodes_edges": (1.0, 2.0, 10.0),
-        "length_edges": (3600.0, 36_000.0, 360_000.0, 3.6e6), "slowdown_sums": sums,
-        "counts": counts, "weeks": (), "weekly_utilization": (), "weekly_load": (),
-    }  # fmt: skip
-    fields |= changed
-    arrays = {name: np.array(v) for name, v in fields.items() if isinstance(v, tuple)}
-    return RunSummary(**(fields | arrays))
-
-
-COUNTS = ((10, 20, 0), (5, 0, 2))
-BATCH = summary(((100.0, 40.0, 0.0), (20.0, 0.0, 2.0)), COUNTS)
-SHARED = summary(((20.0, 80.0, 0.0), (10.0, 0.0, 8.0)), COUNTS, policy="time-sharing")
-
-
-def test_ratios_are_of_all_jobs_of_a_length_or_of_the_large_ones():
-    np.testing.assert_allclose(ratio_by_length(BATCH, SHARED), [4.0, 0.5, 0.25])
-    large = ratio_by_length(BATCH, SHARED, least_nodes=1.5)
-    np.testing.assert_allclose(large, [2.0, np.nan, 0.25])
-
-
-def test_a_crossover_is_between_the_bins_on_a_logarithmic_scale():
-    """Ratios of 4 and 1/2 in the middle of 1 to 10 h and of 10 to 100 h: two thirds of the way."""
-    assert crossover_hours(BATCH, SHARED) == pytest.approx(10 ** (0.5 + 2 / 3))
-    equal = summary(((80.0, 160.0, 0.0), (10.0, 0.0, 8.0)), COUNTS)
-    assert crossover_hours(equal, summary(((20.0, 160.0, 0.0), (10.0, 0.0, 9.0)), COUNTS)) == (
-        pytest.approx(10**1.5)
-    )
-    # Large jobs have none of 10 to 100 h: from 2 to 1/4, a third of two decades.
-    large = crossover_hours(BATCH, SHARED, least_nodes=1.5)
-    assert large == pytest.approx(10 ** (0.5 + 2 / 3))
-    assert crossover_hours(SHARED, BATCH) == math.inf
-    assert crossover_hours(BATCH, BATCH) == 0.0
-    empty = summary(((0.0,) * 3,) * 2, ((0,) * 3,) * 2)
-    assert math.isnan(crossover_hours(empty, empty))
-
-
-def test_bins_with_few_jobs_are_not_counted_as_won():
-    assert won_bins(BATCH, SHARED) == pytest.approx((1 / 2, 10 / 30))
-    assert won_bins(BATCH, SHARED, at_least=1) == pytest.approx((2 / 4, 15 / 37))
-    assert all(map(math.isnan, won_bins(BATCH, SHARED, at_least=100)))
 
 
 def test_which_jobs_need_memory_decides_which_wait():

@@ -392,24 +392,37 @@ def bin_correlations(run: RunSummary) -> tuple[float, float]:
     return float(table[0, 1] / spread[0] / spread[1]), float(table[0, 2] / spread[0] / spread[2])
 
 
-def slower_if_large(run: RunSummary, *, least_nodes: float) -> float:
-    """Mean slowdown of jobs of so many nodes ÷ that of smaller ones, the median over lengths.
+def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tuple[float, float]:
+    """Share of the bins in which time-sharing is better, and the share of jobs in these bins.
 
-    NaN where no length has both.
+    Bins with fewer than `at_least` jobs do not count; NaN if no other is left.
     """
-    large = run.nodes_edges[:-1] >= least_nodes
-    jobs = [run.counts[size].sum(axis=0) for size in (large, ~large)]
-    known = (jobs[0] > 0) & (jobs[1] > 0)
-    sums = [run.slowdown_sums[size].sum(axis=0)[known] for size in (large, ~large)]
-    ratio = (sums[0] / jobs[0][known]) / (sums[1] / jobs[1][known])
-    return float(np.median(ratio)) if known.any() else math.nan
+    counted = batch.counts >= at_least
+    if not counted.any():
+        return math.nan, math.nan
+    weight, wins = batch.counts[counted], batch.bins[counted] > shared.bins[counted]
+    return float(wins.mean()), float(weight[wins].sum() / weight.sum())
 
 
-def lost_late(batch: RunSummary, shared: RunSummary, *, hours: float, at_least: int = 10) -> float:
-    """Share of the bins that time-sharing loses that are of jobs longer than so many hours.
+def crossover_hours(batch: RunSummary, shared: RunSummary, *, least_nodes: float = 1.0) -> float:
+    """Run time (h) from which on jobs are better off under batch scheduling.
 
-    Bins with fewer than `at_least` jobs do not count; NaN where none is lost.
+    The length at which the ratio of mean slowdowns of jobs of `least_nodes` or more is 1,
+    interpolated on logarithmic scales between the middles of two bins: the last bin of length with
+    a ratio above 1, and the next bin that has jobs. 0 if all jobs are better off under batch
+    scheduling, infinite if the longest are not, NaN if there are no jobs.
     """
-    lost = ((batch.counts >= at_least) & (batch.bins <= shared.bins)).sum(axis=0)
-    late = batch.length_edges[:-1] >= hours * HOUR
-    return float(lost[late].sum() / lost.sum()) if lost.any() else math.nan
+    large = batch.nodes_edges[:-1] >= least_nodes
+    sums = [run.slowdown_sums[large].sum(axis=0) for run in (batch, shared)]
+    known = np.flatnonzero((sums[0] > 0.0) & (sums[1] > 0.0))
+    logs = np.log(sums[0][known] / sums[1][known])
+    above = np.flatnonzero(logs > 0.0)
+    if not above.size:
+        return 0.0 if known.size else math.nan
+    if above[-1] == known.size - 1:
+        return math.inf
+    pair = slice(above[-1], above[-1] + 2)
+    edges, places = np.log(batch.length_edges), known[pair]
+    middles, logs = (edges[places] + edges[places + 1]) / 2, logs[pair]
+    part = logs[0] / (logs[0] - logs[1])
+    return float(np.exp(middles[0] + part * (middles[1] - middles[0])) / HOUR)

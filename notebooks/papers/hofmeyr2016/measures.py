@@ -24,7 +24,7 @@ import numpy as np
 
 from cosimlib.display import percent
 from cosimlib.synthetic.edison import EDISON, UTILIZATION
-from cosimlib.timesharing import RunSummary, crossover_hours, ratio_by_length, won_bins
+from cosimlib.timesharing import RunSummary
 from papers.claims import Samples, measure, of_enough_jobs
 from papers.hofmeyr2016.experiment import (
     BATCH,
@@ -37,8 +37,8 @@ from papers.hofmeyr2016.experiment import (
     Runs,
     bin_correlations,
     bin_ratios,
-    lost_late,
-    slower_if_large,
+    crossover_hours,
+    won_bins,
 )
 from papers.hofmeyr2016.turnaround import (
     short,
@@ -187,12 +187,11 @@ def noise_wins(runs: Runs) -> Samples:
     """The share of bins in which time-sharing is better under noise."""
     pairs = list(zip(*(runs.of("noise", p, noise=True) for p in (BATCH, SHARED)), strict=True))
     bins, jobs = zip(*(won_bins(*pair) for pair in pairs), strict=True)
-    late = percent(lost_late(*pairs[0], hours=4.0), 0)
     return Samples(
         bins,
         "share of bins {:.3g}",
         details=f"first seed {percent(bins[0], 0)} of the bins, {percent(jobs[0], 0)} of the jobs",
-        why=f"{late} of the bins that it loses are of jobs above 4 h",
+        why="it loses those of long jobs",
         missing="no bin has ten jobs" if np.isnan(bins).any() else "",
         data=runs.noisy_days,
     )
@@ -212,27 +211,12 @@ def not_spmd_no_noise(runs: Runs) -> Samples:
 
 def short_jobs_better(runs: Runs) -> Samples:
     """The greatest factor of a bin by which time-sharing is better, as figure 7 shows bins."""
-
-    def shortest(batch: RunSummary, shared: RunSummary) -> float:
-        ratio = ratio_by_length(batch, shared)
-        return float(ratio[int(np.isfinite(ratio).argmax())])
-
-    pairs = zip(runs.of("sharing"), runs.of("sharing", SHARED), strict=True)
-    mean = np.mean([shortest(*pair) for pair in pairs])
-    more = f"; the shortest of all sizes {short(float(mean))}"
-    return _against_batch(runs, lambda *pair: bin_ratios(*pair)[1], more)
+    return _against_batch(runs, lambda *pair: bin_ratios(*pair)[1])
 
 
 def long_jobs_worse(runs: Runs) -> Samples:
     """The greatest factor of a bin by which batch scheduling is better, as figure 7 shows bins."""
-
-    def longest(batch: RunSummary, shared: RunSummary) -> float:
-        return float(1 / np.nanmin(ratio_by_length(batch, shared), initial=math.inf))
-
-    pairs = zip(runs.of("sharing"), runs.of("sharing", SHARED), strict=True)
-    mean = np.mean([longest(*pair) for pair in pairs])
-    more = f"; the worst length of all sizes {short(float(mean))}"
-    return _against_batch(runs, lambda *pair: 1 / bin_ratios(*pair)[0], more)
+    return _against_batch(runs, lambda *pair: 1 / bin_ratios(*pair)[0])
 
 
 def crossover(runs: Runs) -> Samples:
@@ -252,8 +236,6 @@ def crossover_large(runs: Runs) -> Samples:
         [crossover_hours(*pair, least_nodes=nodes) for nodes in (1, least)] for pair in pairs
     )
     later = [_later(*pair) for pair in hours]
-    slower = [slower_if_large(run[0], least_nodes=least) for run in (shared, batch)]
-    why = "large jobs are slowed down × {:.2f} as much as others time-shared, × {:.2f} under batch"
     none = "one of them is better whatever the run time, for large jobs and for all"
     if np.isnan(hours).any():
         none = NO_LARGE
@@ -262,10 +244,9 @@ def crossover_large(runs: Runs) -> Samples:
         later,
         "later by a factor {:.3g}",
         details=f"first seed {texts[0]} (memory unlimited {texts[1]}) h",
-        why="no length has large jobs and others" if math.isnan(sum(slower))
-        else why.format(*slower),
+        why=waits_for_memory(runs),
         missing=none if np.isnan(later).any() else "",
-    )  # fmt: skip
+    )
 
 
 def crossover_large_hours(runs: Runs) -> Samples:
@@ -412,13 +393,12 @@ def _of_sharing(
 def _against_batch(
     runs: Runs,
     number: Callable[[RunSummary, RunSummary], float],
-    more: str = "",
     shown: str = "{:.3g}",
 ) -> Samples:
     """A number of batch scheduling and time-sharing, with that of unlimited memory."""
     pairs = list(zip(runs.of("sharing"), runs.of("sharing", SHARED), strict=True))
     free = _hours(number(pairs[0][0], runs.first("sharing", UNLIMITED)))
-    details = f"first seed {_hours(number(*pairs[0]))} (memory unlimited {free}){more}"
+    details = f"first seed {_hours(number(*pairs[0]))} (memory unlimited {free})"
     values = [number(*pair) for pair in pairs]
     return Samples(values, shown, details=details, why=waits_for_memory(runs))
 

@@ -15,7 +15,6 @@ import pandas as pd
 
 from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic.assumptions import LIKE, Assumptions
-from cosimlib.timesharing import crossover_hours
 from papers.claims import Rule, interval
 from papers.hofmeyr2016.experiment import (
     BATCH,
@@ -26,6 +25,7 @@ from papers.hofmeyr2016.experiment import (
     Kind,
     Run,
     Span,
+    crossover_hours,
     simulate,
 )
 from papers.hofmeyr2016.measures import LARGE

@@ -19,7 +19,8 @@ KEPT = 0.5
 
 def turnaround_scales(runs: Runs) -> Samples:
     """The share of applications whose turnaround falls with nodes under time-sharing."""
-    unlimited = f" (memory unlimited {percent(_falling(turnarounds(runs), UNLIMITED), 0)})"
+    kept = kept_speedups(turnarounds(runs))
+    unlimited = f" (memory unlimited {percent(_falling(kept, UNLIMITED), 0)})"
     return _of_applications(runs, SHARED, unlimited, waits_for_memory(runs))
 
 
@@ -34,7 +35,7 @@ def turnaround_largest(runs: Runs) -> Samples:
     values, free = ([gain_at_largest(table, BATCH, policy) for table in tables]
                     for policy in (SHARED, UNLIMITED))  # fmt: skip
     details = f"first seed {short(values[0])} (memory unlimited {short(free[0])})"
-    few, why = _few_applications(tables[0]), start_at_once(runs)
+    few, why = _few_applications(kept_speedups(tables[0])), start_at_once(runs)
     return Samples(values, "median factor {:.3g}", details=details, why=why, missing=few)
 
 
@@ -91,23 +92,21 @@ def _pairs(turnarounds: pd.DataFrame) -> pd.DataFrame:
 
 def _of_applications(runs: Runs, policy: str, unlimited: str, why: str) -> Samples:
     """The share of applications that keep half of their speedup under a policy."""
-    tables = [turnarounds(runs, place) for place in range(len(runs.of("sharing")))]
-    values, few = [_falling(table, policy) for table in tables], _few_applications(tables[0])
-    known = f"{len(kept_speedups(tables[0]))} applications"
-    details = f"first seed in {percent(values[0], 0)}{unlimited} of {known}"
+    kept = [kept_speedups(turnarounds(runs, at)) for at in range(len(runs.of("sharing")))]
+    values, few = [_falling(table, policy) for table in kept], _few_applications(kept[0])
+    details = f"first seed in {percent(values[0], 0)}{unlimited} of {len(kept[0])} applications"
     return Samples(values, "share of applications {:.3g}", details=details, why=why, missing=few)
 
 
-def _falling(table: pd.DataFrame, policy: str) -> float:
+def _falling(kept: pd.DataFrame, policy: str) -> float:
     """The share of applications that keep half of their speedup; NaN without applications."""
-    return float((kept_speedups(table)[policy] >= KEPT).mean())
+    return float((kept[policy] >= KEPT).mean())
 
 
-def _few_applications(table: pd.DataFrame) -> str:
+def _few_applications(kept: pd.DataFrame) -> str:
     """The reason why turnarounds decide nothing; empty where they do."""
-    known = len(kept_speedups(table))
-    few = f"fewer than {LEAST_APPLICATIONS} applications have turnarounds at two sizes: {known}"
-    return few if known < LEAST_APPLICATIONS else ""
+    few = f"fewer than {LEAST_APPLICATIONS} applications have turnarounds at two sizes: {len(kept)}"
+    return few if len(kept) < LEAST_APPLICATIONS else ""
 
 
 def waits_for_memory(runs: Runs, policy: str = SHARED) -> str:
