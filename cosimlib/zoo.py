@@ -210,13 +210,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m cosimlib.zoo", description=main.__doc__)
     add = parser.add_argument
     add("logs", nargs="*", metavar="LOG", help="traces by name or path; default: all that are here")
-    add(
-        "--policy",
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="registers more policies",
-    )
+    add("--policy", action="append", default=[], metavar="FILE.py", help="registers more policies")
     add("--replicates", type=int, default=REPLICATES, metavar="N", help="new logs drawn from each")
     add("--nodes", type=int, metavar="N", help="size of the machine; default: the log's")
     add("--cores", type=int, metavar="N", help="cores per node; default: the log's")

@@ -149,7 +149,7 @@ def own(tmp_path):
 def test_the_command_writes_tables_and_takes_a_file_with_a_policy(
     own, tmp_path, capsys, logs, monkeypatch
 ):
-    monkeypatch.setenv("COSIMLIB_WORKERS", "2")
+    monkeypatch.setenv("COSIMLIB_WORKERS", "1")
     cs.write_swf(logs["Theta"], tmp_path / "log.swf")
     out = ["--out", str(tmp_path / "out"), "--replicates", "2"]
     assert main([str(tmp_path / "log.swf"), "--policy", str(own), *out]) == 0

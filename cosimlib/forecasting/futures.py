@@ -101,27 +101,24 @@ def starts_in_futures(
     history: History, now: Snapshot, setting: Setting, rng: np.random.Generator
 ) -> np.ndarray:
     """The start (s) of each job that waits in each future, a column per future."""
-    at = now.at
+    at, starts = now.at, np.empty((now.waiting.size, setting.futures))
+    if not now.waiting.size:
+        return starts
     rows = np.concatenate([now.running, now.waiting])
     runs = _run_times(history, rows, at, setting, rng)
-    arrivals: list[tuple[np.ndarray, np.ndarray]] = []
-    if setting.arrivals and now.waiting.size:
+    arrivals = [(NOBODY, NEVER)] * setting.futures
+    if setting.arrivals:
         trials = [_starts(history, now, setting, run) for run in runs.T[:TRIALS]]
         horizon = min(2.0 * (np.max(trials) - at) + 2 * HOUR, LONGEST)
         arrivals = _arrivals(history, at, horizon, setting.futures, rng)
-    starts = np.empty((now.waiting.size, setting.futures))
     order = np.argsort(rows)
-    for future in range(setting.futures if now.waiting.size else 0):
+    for future, (coming, submit_time) in enumerate(arrivals):
         run = runs[:, future % runs.shape[1]]
-        if arrivals:
-            coming, submit_time = arrivals[future]
-            ended = history.end_time[coming] <= at
-            run_time = np.empty(coming.size)
-            run_time[ended] = history.run_time[coming[ended]]
-            run_time[~ended] = run[order[np.searchsorted(rows[order], coming[~ended])]]
-            starts[:, future] = _starts(history, now, setting, run, coming, submit_time, run_time)
-        else:
-            starts[:, future] = _starts(history, now, setting, run)
+        ended = history.end_time[coming] <= at
+        run_time = np.empty(coming.size)
+        run_time[ended] = history.run_time[coming[ended]]
+        run_time[~ended] = run[order[np.searchsorted(rows[order], coming[~ended])]]
+        starts[:, future] = _starts(history, now, setting, run, coming, submit_time, run_time)
     return starts
 
 
