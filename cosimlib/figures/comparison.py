@@ -26,10 +26,8 @@ Ticks = dict[str, dict[tuple[str, str], float]]
 """Heights by group and policy, by the text of their tick."""
 
 
-def plot_comparison(
-    comparison: "Comparison", *, title: str, statistic: str = "mean", against: str | None = None
-) -> go.Figure:
-    """Values of each policy and ratios to one of them, with intervals, one row per measure.
+def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "mean") -> go.Figure:
+    """Values of each policy and ratios to the first of them, with intervals, one row per measure.
 
     A symbol is the value on the log itself, the line through it the interval over logs drawn anew.
     Ratios whose log cannot tell which is lower have an open symbol. A single policy has no ratios.
@@ -41,22 +39,19 @@ def plot_comparison(
     title : str
     statistic : {"mean", "p50", "p90", "p99"}, default "mean"
         Measures that are one number per schedule are drawn whatever it is.
-    against : str, optional
-        The policy by which values are divided; by default the first.
     """
     if not hasattr(comparison, "policies"):
         kind = type(comparison).__name__
         raise TypeError(f"comparison is of type {kind}; expected a Comparison, as compare returns")
-    against = comparison.policies[0] if against is None else against
-    check.choice("against", against, comparison.policies)
-    table = comparison.table
+    against, table = comparison.policies[0], comparison.table
     known = sorted(set(table["statistic"]) - {"value"}) or ["mean"]
     check.choice("statistic", statistic, known)
     table = table[table["statistic"].isin([statistic, "value"])]
     values = table[(table["quantity"] == "value") & table["low"].notna()]
     if values.empty:
         return plot_empty(title, "too few of the logs drawn anew have jobs that count")
-    ratios = _ratios(table, comparison.policies, against)
+    ratios = table[(table["quantity"] == "ratio") & (table["against"] == against)]
+    ratios = ratios[ratios[["log", "low", "high"]].notna().all(axis=1)]
     measures = list(dict.fromkeys(values["measure"]))
     ticks = {
         measure: _ticks(values[values["measure"] == measure], comparison.policies)
@@ -119,20 +114,6 @@ def _unit(values: pd.DataFrame, measure: str) -> tuple[float, str]:
     most = float(values.loc[values["measure"] == measure, "high"].max())
     units = {" (hours)": HOUR, " (minutes)": MINUTE, " (seconds)": 1.0}
     return next((size, name) for name, size in units.items() if most >= size or size == 1.0)
-
-
-def _ratios(table: pd.DataFrame, policies: tuple[str, ...], against: str) -> pd.DataFrame:
-    """Ratios of all policies to one; of pairs that the table has the other way round, inverted."""
-    ratios = table[
-        (table["quantity"] == "ratio") & table[["log", "low", "high"]].notna().all(axis=1)
-    ]
-    straight = ratios[ratios["against"] == against]
-    other = ratios[(ratios["policy"] == against) & (ratios["low"] > 0) & (ratios["log"] > 0)]
-    turned = other.assign(
-        policy=other["against"], against=against, log=1 / other["log"],
-        low=1 / other["high"], high=1 / other["low"],
-    )  # fmt: skip
-    return pd.concat([straight, turned])
 
 
 def _intervals(

@@ -175,9 +175,7 @@ def _labels(jobs: pd.Series, names: Sequence[str] | None) -> list[str]:
 # --- one machine ----------------------------------------------------------------------------------
 
 
-def plot_batch(
-    schedule: Schedule, *, title: str, start: float | None = None, end: float | None = None
-) -> go.Figure:
+def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
     """A Gantt chart of one machine, its utilization and the length of its queue, over hours.
 
     All three have one horizontal axis: a zoom of one is a zoom of all. Always four traces: jobs
@@ -186,21 +184,15 @@ def plot_batch(
     Parameters
     ----------
     schedule : Schedule
-        Of one partition.
+        Of one partition, and some hundreds of jobs: a browser is slow with many thousands.
     title : str
-    start, end : float, optional
-        The window to draw, seconds; by default the whole schedule. It should have some hundreds of
-        jobs: a browser is slow with many thousands.
     """
     check.instance("schedule", schedule, Schedule)
-    check.window(-np.inf if start is None else start, np.inf if end is None else end)
     picture = make_subplots(
         rows=3, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.58, 0.21, 0.21]
     )
     origin = float(schedule.workload.jobs["submit_time"].min()) if len(schedule.workload) else 0.0
-    first, last = -np.inf if start is None else start, np.inf if end is None else end
     table = turn_blocks(schedule)
-    table = table[~((table["start"] >= last) | (table["end"] <= first))]
     for turn, (tint, outline, shape) in TURNS.items():
         part = table[table["turn"] == turn]
         marker = theme.bar(tint, shape) | {"line": {"color": outline, "width": 0.5}}
@@ -211,7 +203,6 @@ def plot_batch(
     use = (100 * occupied_nodes(schedule) / nodes).rename("in use")
     curves = (use, theme.BLUE), (waiting_jobs(schedule).rename("waiting"), theme.VERMILION)
     for row, (values, tint) in enumerate(curves, start=2):
-        values = _within(values, first, last)
         hours = ((values.index.to_numpy() - origin) / HOUR).round(4)
         trace = theme.steps(
             hours, values.to_numpy(dtype=float).round(3), tint, fill="tozeroy", showlegend=False,
@@ -226,11 +217,7 @@ def plot_batch(
     ticks = {"tick0": 0, "dtick": theme.whole_step(nodes, 7)}
     picture.update_yaxes(title="node", range=[0, nodes], **ticks, row=1)
     picture.update_yaxes(ticksuffix=" %", range=[0, 103], row=2)
-    if start is not None or end is not None:
-        ends = float(schedule.end_time.max(initial=origin))
-        shown = np.array([origin if start is None else start, ends if end is None else end])
-        picture.update_xaxes(range=((shown - origin) / HOUR).tolist())
-    _shade_windows(picture, schedule, origin, (first, last))
+    _shade_windows(picture, schedule, origin, (-np.inf, float(np.nanmax(schedule.end_time, initial=origin))))
     began, otherwise = schedule.workload.began, "hours since the first submission"
     hours = theme.hours_since(began, otherwise, start=origin)
     return picture.update_xaxes(rangemode="tozero").update_xaxes(title=hours, row=3)
@@ -270,13 +257,6 @@ def turn_blocks(schedule: Schedule) -> pd.DataFrame:
     )
 
 
-def _within(steps: pd.Series, first: float, last: float) -> pd.Series:
-    """The steps of a window, from the one that holds at its start."""
-    times = steps.index.to_numpy()
-    begin = max(0, int(np.searchsorted(times, first, "right")) - 1)
-    return steps.iloc[begin : int(np.searchsorted(times, last, "right"))]
-
-
 # --- coupled machines -----------------------------------------------------------------------------
 
 
@@ -286,7 +266,6 @@ def plot_coupled_moment(
     at: float,
     title: str,
     names: Sequence[str],
-    until: float | None = None,
 ) -> go.Figure:
     """Gantt chart of coupled machines up to an instant, with the queues of that instant.
 
@@ -301,8 +280,6 @@ def plot_coupled_moment(
     title : str
     names : sequence of str
         The name of each job.
-    until : float, optional
-        Seconds at which the axis ends; by default 5 % after the last event.
     """
     check.instance("schedule", schedule, CoupledSchedule)
     first, last = _ends(schedule)
@@ -310,7 +287,7 @@ def plot_coupled_moment(
     headings = [f"waiting on {name}: {_queue(schedule, name, at, names)}" for name in machines]
     picture = _coupled(schedule, at, names, title, headings)
     picture.add_vline(at / MINUTE, line={"color": theme.VERMILION, "width": 2})
-    return picture.update_xaxes(range=[first / MINUTE, (until or last) / MINUTE])
+    return picture.update_xaxes(range=[first / MINUTE, last / MINUTE])
 
 
 def _ends(schedule: CoupledSchedule) -> tuple[float, float]:

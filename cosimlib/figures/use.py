@@ -34,9 +34,7 @@ ACTION_MARKS = {
 """Name and marker of each kind of eviction."""
 
 
-def plot_day(
-    schedule: OnDemandSchedule, *, start: float, end: float, title: str, bursts_shown: int = 500
-) -> go.Figure:
+def plot_day(schedule: OnDemandSchedule, *, start: float, end: float, title: str) -> go.Figure:
     """Gantt chart by node with evictions marked, the ledger beside it, delays of bursts below.
 
     Parameters
@@ -46,8 +44,6 @@ def plot_day(
         The window of the chart, seconds. The ledger has it beside the whole schedule; delays are
         those of all bursts, the window shaded.
     title : str
-    bursts_shown : int, default 500
-        Most bursts whose delays are drawn: of more, the first in the window and around it.
 
     Returns
     -------
@@ -63,7 +59,7 @@ def plot_day(
     )  # fmt: skip
     _add_nodes(picture, schedule, start, end)
     _add_ledger(picture, schedule, start, end)
-    _add_delays(picture, schedule, start, end, bursts_shown)
+    _add_delays(picture, schedule, start, end)
     return theme.style(picture, title=title, height=620, barmode="stack", bargap=0.25)
 
 
@@ -127,14 +123,9 @@ def _stacked(
     }  # fmt: skip
 
 
-def _add_delays(
-    picture: go.Figure, schedule: OnDemandSchedule, start: float, end: float, most: int
-) -> None:
+def _add_delays(picture: go.Figure, schedule: OnDemandSchedule, start: float, end: float) -> None:
     """Delays of bursts over the whole schedule, in time or not, and their deadlines."""
     bursts, (first, last) = schedule.bursts, schedule.span
-    distance = (bursts["submit_time"] - (start + end) / 2).abs()
-    near = distance.sort_values(kind="stable").index[:most]
-    bursts = bursts.loc[near].sort_values("submit_time", kind="stable")
     days = ((bursts["submit_time"] - first) / DAY).round(5)
     for missed, tint, name, symbol in (
         (False, theme.BLUE, "delay of a burst in time", "circle"),

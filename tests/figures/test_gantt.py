@@ -88,20 +88,6 @@ def test_the_chart_has_four_traces_on_one_clock():
     assert waiting.x.tolist() == [0, 0.0167, 1] and waiting.y.tolist() == [1, 1, 0]
 
 
-def test_a_window_has_its_jobs_and_the_state_at_its_start():
-    """Jobs of hours 0 to 1, 1 to 3 and 4 to 5; from hour 1 to 4 only the second is there."""
-    schedule = made((0, 0, 3600, 4), (0, 3600, 7200, 5), (14_400, 14_400, 3600, 2))
-    figure = plot_batch(schedule, title="T", start=3600, end=14_400)
-    in_turn, overtook, busy, waiting = figure.data
-    assert list(in_turn.base) == [1] and not len(overtook.x)
-    assert busy.x.tolist() == [1, 3, 4] and busy.y.tolist() == [83.333, 0, 33.333]
-    assert waiting.x.tolist()[0] == 1 and figure.layout.xaxis3.range == (1, 4)
-    later = plot_batch(schedule, title="T", start=1800)
-    assert later.data[2].x.tolist()[0] == 0 and later.layout.xaxis.range == (0.5, 5)
-    with pytest.raises(ValueError, match="window from 9 to 5 s; expected start before end"):
-        plot_batch(schedule, title="T", start=9, end=5)
-
-
 def test_a_zoom_of_one_is_a_zoom_of_all():
     layout = plot_batch(made((0, 0, 9, 4)), title="T").layout
     assert {layout.xaxis.matches, layout.xaxis2.matches, layout.xaxis3.matches} <= {"x3", None}
@@ -185,5 +171,5 @@ def test_windows_of_a_calendar_are_shaded_on_all_axes():
     schedule = Schedule.from_starts(rows, System.of(6), [0, 10800], "given", calendar=calendar)
     (window,) = plot_gantt(schedule).layout.shapes
     assert (window.x0, window.x1, window.opacity) == pytest.approx((1, 2, 0.2))
-    windows = plot_batch(schedule, title="t", end=14400).layout.shapes
+    windows = plot_batch(schedule, title="t").layout.shapes
     assert [(each.x0, each.x1) for each in windows] == [(1, 2)] * 3
