@@ -2,7 +2,7 @@
 
 *Notices* are of the four kinds of Fan, Rich, Allcock, Papka and Lan (Hybrid Workload Scheduling on
 HPC Systems, arXiv 2109.05412): none; accurate, the burst comes when it was expected; early, it
-comes at a random moment from its notice to then; late, at a random moment up to `latest` after
+comes at a random moment from its notice to then; late, at a random moment up to `LATEST` after
 then. The paper's notices are given 15 to 30 minutes ahead of the expected arrival.
 """
 
@@ -17,8 +17,8 @@ from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
 
 NOTICES = ("none", "accurate", "early", "late")
-COLUMNS = ("submit_time", "run_time", "requested_time", "nodes", "longest_delay", "notice_time",
-           "expected_time")  # fmt: skip
+AHEAD, LATEST = (15 * MINUTE, 30 * MINUTE), 30 * MINUTE
+"""Seconds from a notice to the expected arrival, and by which late bursts are late at most."""
 
 
 def bursts(
@@ -29,8 +29,6 @@ def bursts(
     horizon: float,
     longest_delay: float = 15 * MINUTE,
     notice: str | Mapping[str, float] = "none",
-    ahead: tuple[float, float] = (15 * MINUTE, 30 * MINUTE),
-    latest: float = 30 * MINUTE,
     seed: int = 0,
 ) -> Workload:
     """Random stream of bursts, for `simulate_ondemand`.
@@ -50,10 +48,6 @@ def bursts(
         Seconds from its arrival until which a burst should start.
     notice : str or mapping of str to float, default "none"
         One of `NOTICES`, or the share of each.
-    ahead : tuple of float, default (900.0, 1800.0)
-        Notices come uniformly so many seconds before the expected arrival.
-    latest : float, default 1800.0
-        Most seconds by which late bursts are late.
     seed : int, default 0
 
     Returns
@@ -70,9 +64,6 @@ def bursts(
     check.seconds("run_time", run_time, above=0)
     check.seconds("horizon", horizon)
     check.seconds("longest_delay", longest_delay)
-    check.seconds("latest", latest)
-    fine = len(ahead) == 2 and 0 <= ahead[0] <= ahead[1] < np.inf
-    check.that("ahead", ahead, fine, "two times of 0 s or more, the shorter first")
     check.seed(seed)
     shares = _shares(notice)
     rng = np.random.default_rng(seed)
@@ -84,7 +75,7 @@ def bursts(
         "nodes": rng.choice(sizes, len(times)).astype(np.int64),
         "longest_delay": float(longest_delay),
     })  # fmt: skip
-    announced, expected = _notices(rng, times, shares, ahead, latest)
+    announced, expected = _notices(rng, times, shares)
     table = table.assign(notice_time=announced, expected_time=expected)
     return Workload(table, f"bursts (seed {seed})")
 
@@ -165,18 +156,14 @@ def _arrivals(rng: np.random.Generator, rate: float, horizon: float) -> np.ndarr
 
 
 def _notices(
-    rng: np.random.Generator,
-    times: np.ndarray,
-    shares: np.ndarray,
-    ahead: tuple[float, float],
-    latest: float,
+    rng: np.random.Generator, times: np.ndarray, shares: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """When each burst is announced, and for when; NaN if it is not."""
     kind = np.array(NOTICES)[rng.choice(len(NOTICES), len(times), p=shares)]
-    length = np.round(rng.uniform(*ahead, len(times)))
+    length = np.round(rng.uniform(*AHEAD, len(times)))
     part = rng.uniform(0, 1, len(times))
     expected = times + np.round(
-        np.select([kind == "early", kind == "late"], [part * length, -part * latest], 0.0)
+        np.select([kind == "early", kind == "late"], [part * length, -part * LATEST], 0.0)
     )
     expected = np.maximum(expected, 0.0)
     announced = np.clip(expected - length, 0.0, np.minimum(expected, times))

@@ -95,6 +95,7 @@ def with_estimates(workload: Workload, *, seed: int = 0, maximum: int | None = N
         If a job runs longer than the maximum.
     """
     check_workload(workload)
+    check.seed(seed, where="estimates")
     run_time = workload.jobs["run_time"].to_numpy()
     if maximum is None:
         maximum = max(HOUR, HOUR * math.ceil(run_time.max(initial=0) / HOUR))
@@ -106,7 +107,7 @@ def with_estimates(workload: Workload, *, seed: int = 0, maximum: int | None = N
             f"maximum={maximum:g} s (as for {int(too_long.sum()) - 1} others); give a longer one "
             "or cut run times first"
         )
-    rng = _generator(seed)
+    rng = np.random.Generator(np.random.PCG64(int(seed)))
     shares = _shares(run_time.size, maximum, rng)
     menu = shares.index.to_numpy(np.float64)
     drawn = _counts(run_time.size, shares.to_numpy())
@@ -248,11 +249,6 @@ def accuracy_estimates(run_time: np.ndarray, rng: np.random.Generator) -> np.nda
     accuracy = rng.uniform(LEAST_ACCURACY, 1.0, run_time.size)
     estimate = np.minimum(run_time / accuracy, np.maximum(run_time, LONGEST_ESTIMATE))
     return np.maximum(np.ceil(estimate / ESTIMATE_STEP), 1.0) * ESTIMATE_STEP
-
-
-def _generator(seed: int) -> np.random.Generator:
-    check.seed(seed, where="estimates")
-    return np.random.Generator(np.random.PCG64(int(seed)))
 
 
 def _shares(jobs: int, maximum: int, rng: np.random.Generator) -> pd.Series:

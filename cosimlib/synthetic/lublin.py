@@ -23,8 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammainc
 
 from cosimlib import checks as check
+from cosimlib.synthetic import shapes
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
@@ -206,20 +208,10 @@ def _clock_time(points: np.ndarray, day: Gamma) -> np.ndarray:
 def _half_hours(day: Gamma) -> np.ndarray:
     """Weights of the half hours from midnight; their mean is 1."""
     number = np.arange(DAY_START, DAY_START + BUCKETS)
-    slices = np.diff(_gamma_cdf(np.append(number - 0.5, number[-1] + 0.5), day))
+    slices = np.diff(gammainc(day.shape, np.append(number - 0.5, number[-1] + 0.5) / day.scale))
     weights = np.empty(BUCKETS)
     weights[(number - 1) % BUCKETS] = slices
     return weights / weights.mean()
-
-
-def _gamma_cdf(x: np.ndarray, gamma: Gamma) -> np.ndarray:
-    """Regularized lower incomplete gamma function, by its power series; x above 0."""
-    z = x / gamma.scale
-    term = total = np.full(z.shape, 1.0 / gamma.shape)
-    for step in range(1, 200):
-        term = term * z / (gamma.shape + step)
-        total = total + term
-    return total * np.exp(gamma.shape * np.log(z) - z - math.lgamma(gamma.shape))
 
 
 def _gap_factor(table: pd.DataFrame, kinds: dict[str, JobType], span: float) -> float:
@@ -230,8 +222,6 @@ def _gap_factor(table: pd.DataFrame, kinds: dict[str, JobType], span: float) -> 
         low /= 2
     while np.ptp(_submissions(ends, kinds, high)) < span:
         high *= 2
-    for _ in range(50):
-        middle = (low + high) / 2
-        short = np.ptp(_submissions(ends, kinds, middle)) < span
-        low, high = (middle, high) if short else (low, middle)
-    return high
+    return shapes.bisect(
+        lambda factor: bool(np.ptp(_submissions(ends, kinds, factor)) < span), low, high, 50
+    )[1]

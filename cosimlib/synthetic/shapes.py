@@ -15,6 +15,16 @@ GRID = 20_001
 """Points between the ends of a distribution whose quantiles are found from its density."""
 
 
+def bisect(
+    is_low: Callable[[float], bool], low: float, high: float, steps: int = 60
+) -> tuple[float, float]:
+    """The ends between which a function of a number turns from True to False, halved so often."""
+    for _ in range(steps):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_low(middle) else (low, middle)
+    return low, high
+
+
 def spread(n: int, rng: np.random.Generator) -> np.ndarray:
     """A stratified sample: one uniform number from each of `n` equal slices of [0, 1), shuffled."""
     uniform = (rng.permutation(n) + rng.random(n)) / n
@@ -199,10 +209,7 @@ def scaled_quantiles(
             f"no scale makes the mean {mean:g} between {shortest:g} and {longest:g}; expected one "
             f"between {mean_of(low):g} and {mean_of(high):g}"
         )
-    for _ in range(60):
-        scale = (low + high) / 2
-        low, high = (scale, high) if mean_of(scale) < mean else (low, scale)
-    weight = weights(high)
+    weight = weights(bisect(lambda scale: mean_of(scale) < mean, low, high)[1])
     below = np.concatenate([[0.0], np.cumsum((weight[1:] + weight[:-1]) / 2)])
     return np.exp(np.interp(uniform, below / below[-1], log))
 
@@ -212,11 +219,11 @@ def weibull_shape(median_over_mean: float) -> float:
 
     The ratio is ``(ln 2)^(1/shape) / Γ(1 + 1/shape)`` and rises with the shape until far above 1.
     """
-    low, high = 0.05, 1.0
-    for _ in range(60):
-        shape = (low + high) / 2
-        ratio = math.log(2.0) ** (1 / shape) / math.gamma(1 + 1 / shape)
-        low, high = (shape, high) if ratio < median_over_mean else (low, shape)
+
+    def ratio(shape: float) -> float:
+        return math.log(2.0) ** (1 / shape) / math.gamma(1 + 1 / shape)
+
+    low, high = bisect(lambda shape: ratio(shape) < median_over_mean, 0.05, 1.0)
     return (low + high) / 2
 
 
@@ -285,9 +292,5 @@ def fitting_estimates(
 
 def _tilt(offsets: np.ndarray) -> np.ndarray:
     """Weights exp(λ · offset) under which the offsets, of both signs and within ±1, average 0."""
-    low, high = -500.0, 500.0
-    for _ in range(80):
-        tilt = (low + high) / 2
-        mean = offsets @ np.exp(tilt * offsets)
-        low, high = (tilt, high) if mean < 0 else (low, tilt)
+    low, _ = bisect(lambda tilt: bool(offsets @ np.exp(tilt * offsets) < 0), -500.0, 500.0, 80)
     return np.exp(low * offsets)

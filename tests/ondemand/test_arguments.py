@@ -111,7 +111,6 @@ def test_daly_s_interval_is_young_s_for_short_checkpoints_and_the_mtbf_for_endle
         ({"nodes": 0}, "nodes=0; expected a whole number from 1"),
         ({"nodes": []}, "nodes=[]; expected a whole number from 1, or some"),
         ({"run_time": 0}, "run_time=0; expected seconds above 0"),
-        ({"ahead": (900, 600)}, "ahead=(900, 600); expected two times of 0 s or more"),
         ({"notice": "soon"}, "notice='soon'; expected one of 'none', 'accurate', 'early', 'late'"),
         ({"notice": {"late": -1}}, "notice['late']=-1; expected a share from 0"),
         ({"notice": {"late": 0}}, "expected shares of which one is above 0"),

@@ -17,7 +17,6 @@ from cosimlib.synthetic.lublin import (
     INTERACTIVE,
     TYPELESS,
     _clock_time,
-    _gamma_cdf,
     _half_hours,
 )
 from cosimlib.system import System
@@ -143,13 +142,6 @@ def test_run_times_have_the_hyper_gamma_distribution_of_their_size(samples):
             error = math.sqrt(expected * (1 - expected) / len(run_time))
             share = (run_time < seconds).mean()
             assert share == pytest.approx(expected, abs=4.5 * error), (size, seconds)
-
-
-def test_gamma_cdf_agrees_with_scipy():
-    x = np.array([0.01, 1.0, 10.5, 20.5, 33.0, 58.5])
-    for day in (BATCH.day, INTERACTIVE.day, TYPELESS.day):
-        known = stats.gamma.cdf(x, day.shape, scale=day.scale)
-        assert _gamma_cdf(x, day) == pytest.approx(known, rel=1e-12)
 
 
 def test_half_hours_are_slices_of_the_day():

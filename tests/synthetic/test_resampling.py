@@ -151,12 +151,6 @@ def test_another_length_has_the_log_s_load(log, unit, weeks):
     assert work / (weeks * WEEK) == pytest.approx(own, rel=0.15)
 
 
-def test_ends_are_as_busy_as_the_middle(log):
-    jobs = drawn(log, 60)
-    per_week = np.bincount((jobs["submit_time"] // WEEK).astype(int), minlength=12)[1:11]
-    assert per_week.max() < 1.3 * per_week.min()
-
-
 @pytest.mark.parametrize("unit", [None, "weeks"])
 def test_jobs_of_all_weeks_are_drawn_alike(log, unit):
     """But for those of the first and the last days, in a log of no whole number of weeks."""
