@@ -75,7 +75,7 @@ def plot_preemption(
     check.instance("values", values, pd.DataFrame)
     picture = make_subplots(rows=1, cols=2, horizontal_spacing=0.27, column_widths=[0.58, 0.42])
     [moment] = theme.over_time([at], began)[0].tolist()
-    colorbar = {"x": 0.43, "thickness": 14, "title": {"text": "value", "side": "right"}}
+    colorbar = {"x": 0.43, "thickness": 14}
     picture.add_trace(vector_trace(values, began).update(colorbar=colorbar), row=1, col=1)
     picture.add_trace(_taken_trace(moment, taken), row=1, col=1)
     details = [jobs["nodes_taken"], *(jobs[name].div(HOUR).round(2) for name in HOURS)]
