@@ -217,7 +217,8 @@ def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
     ticks = {"tick0": 0, "dtick": theme.whole_step(nodes, 7)}
     picture.update_yaxes(title="node", range=[0, nodes], **ticks, row=1)
     picture.update_yaxes(ticksuffix=" %", range=[0, 103], row=2)
-    _shade_windows(picture, schedule, origin, (-np.inf, float(np.nanmax(schedule.end_time, initial=origin))))
+    last = float(np.nanmax(schedule.end_time, initial=origin))
+    _shade_windows(picture, schedule, origin, (-np.inf, last))
     began, otherwise = schedule.workload.began, "hours since the first submission"
     hours = theme.hours_since(began, otherwise, start=origin)
     return picture.update_xaxes(rangemode="tozero").update_xaxes(title=hours, row=3)
