@@ -18,8 +18,6 @@ Evicted jobs wait at the place of their submission. Of `reserved` nodes, those t
 are kept free from all batch jobs but those that would otherwise never fit.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
@@ -40,7 +38,6 @@ from cosimlib.ondemand.planning import (
 from cosimlib.ondemand.state import (
     CALLS,
     COLLECTING,
-    ENDS,
     EVICTED,
     EXPECTED,
     JOB,
@@ -50,7 +47,6 @@ from cosimlib.ondemand.state import (
     QUEUE,
     RUN,
     RUNNING,
-    VICTIMS,
     Ahead,
     Machine,
     change_rate,
@@ -71,44 +67,35 @@ from cosimlib.ondemand.state import (
 )
 
 
-class Log(NamedTuple):
-    """What happened: stretches and evictions (`LOG`), and a row per plan (see `planning`)."""
-
-    stretches: np.ndarray
-    evictions: np.ndarray
-    plans: np.ndarray
-
-
 def simulate(
-    requests: np.ndarray,
+    requests: np.recarray,
     rules: np.recarray,
-    rows: int | None = None,
+    room: int | None = None,
     calendar: Calendar = ALWAYS_OPEN,
-) -> tuple[np.ndarray, np.ndarray, Log]:
-    """Starts, ends, and the log, which first has room for so many `rows`.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Starts, ends, stretches and evictions (`LOG`); the log first has `room` for so many rows.
 
     `rules` are those of a policy, in a record of `STATE`.
     """
     asked = {field: requests[field] for field in JOB.names or ()}
     jobs = records(len(requests), RUN, **asked, attempt=-1, victim=-1, guest=-1, speed=1.0)
     jobs.stopped = jobs.start_time = jobs.end_time = np.nan
-    lists = np.zeros((7, len(jobs) + 1), np.int64)
+    lists = np.zeros((5, len(jobs) + 1), np.int64)
     lists[CALLS, :LENGTH] = np.argsort(jobs.call_time, kind="stable")
-    log = np.zeros(4 * len(jobs) + 1000 if rows is None else rows, LOG)
+    log = records(4 * len(jobs) + 1000 if room is None else room, LOG)
     state = np.copy(rules).view(np.recarray)[0]
     state.free, state.longest = state.total_nodes, np.inf
     state.writer = state.asking = state.served = -1
-    machine, plans = Machine(jobs, lists, state, log), []
+    machine = Machine(jobs, lists, state, log)
     ahead = windows_of(calendar, state.total_nodes, jobs)
     while not run(machine, ahead):
         if state.full:
-            machine = machine._replace(log=np.append(machine.log, np.zeros_like(machine.log)))
+            longer = np.append(machine.log, np.zeros_like(machine.log))
+            machine = machine._replace(log=longer.view(np.recarray))
         else:
-            plans += make_way(machine)
-    log = machine.log[: state.logged]
-    evicted = log["kind"] == EVICTED
-    tables = log[~evicted], log[evicted], np.array(plans, dtype=np.float64).reshape(-1, 8)
-    return jobs["start_time"].copy(), jobs["end_time"].copy(), Log(*tables)
+            make_way(machine)
+    rows, evicted = machine.log[: state.logged], machine.log.kind[: state.logged] == EVICTED
+    return jobs["start_time"].copy(), jobs["end_time"].copy(), rows[~evicted], rows[evicted]
 
 
 @kernel
@@ -149,14 +136,15 @@ def _next_instant(machine: Machine, ahead: Ahead) -> float:
         instant = min(instant, jobs[state.submitted].submit_time)
     if state.called < jobs.size:
         instant = min(instant, jobs[lists[CALLS, state.called]].call_time)
-    if lists[ENDS, LENGTH] > 0:
-        instant = min(instant, jobs[lists[ENDS, 0]].ends)
-    for place in range(lists[VICTIMS, LENGTH]):
-        job = lists[VICTIMS, place]
+    for place in range(lists[RUNNING, LENGTH]):
+        job = lists[RUNNING, place]
         own = jobs[job]
-        instant = min(instant, own.ready)
-        if own.write > 0.0:
-            instant = min(instant, own.write_begin + (own.write if state.writer == job else 0.0))
+        instant = min(instant, own.ends)
+        if own.victim >= 0:
+            instant = min(instant, own.ready)
+            if own.write > 0.0:
+                write = own.write if state.writer == job else 0.0
+                instant = min(instant, own.write_begin + write)
     for place in range(lists[COLLECTING, LENGTH]):
         burst = lists[COLLECTING, place]
         # One that has arrived is there for good.
@@ -169,22 +157,30 @@ def _next_instant(machine: Machine, ahead: Ahead) -> float:
 def _absorb_machine(machine: Machine) -> None:
     """All ends of jobs, then of the write, then application checkpoints that are reached."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
-    while lists[ENDS, LENGTH] > 0 and jobs[lists[ENDS, 0]].ends <= state.now:
-        _end_job(machine, lists[ENDS, 0])
+    place = 0
+    while place < lists[RUNNING, LENGTH]:
+        if jobs[lists[RUNNING, place]].ends <= state.now:
+            _end_job(machine, lists[RUNNING, place])
+        else:
+            place += 1
     job = state.writer
     if job >= 0 and jobs[job].write_begin + jobs[job].write <= state.now:
         log_stretch(machine, job)
         state.writer = -1
         _give_way(machine, job)
-    job = _next_ready(machine, state.now)
-    while job >= 0:
-        if jobs[job].action == KILL:
-            keep_exact(jobs[job], state)
+    place = 0
+    while place < lists[RUNNING, LENGTH]:
+        job = lists[RUNNING, place]
+        own = jobs[job]
+        if own.victim < 0 or own.ready > state.now:
+            place += 1
+            continue
+        if own.action == KILL:
+            keep_exact(own, state)
         else:
             stop_job(machine, job)
-        if jobs[job].write == 0.0:
+        if own.write == 0.0:
             _give_way(machine, job)
-        job = _next_ready(machine, state.now)
 
 
 @kernel
@@ -322,8 +318,8 @@ def _start(machine: Machine, burst: int) -> bool:
     """Start a burst where the nodes that it holds and those of jobs to be killed suffice."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
     surplus = jobs[burst].width + min(state.free, 0) - jobs[burst].nodes
-    for place in range(lists[VICTIMS, LENGTH]):
-        own = jobs[lists[VICTIMS, place]]
+    for place in range(lists[RUNNING, LENGTH]):
+        own = jobs[lists[RUNNING, place]]
         if own.victim == burst and own.action == KILL:
             surplus += own.width
     if surplus < 0:
@@ -334,8 +330,8 @@ def _start(machine: Machine, burst: int) -> bool:
         spare_job(machine, costly)
         costly = costliest(machine, burst, surplus)
     place = 0
-    while place < lists[VICTIMS, LENGTH]:
-        job = lists[VICTIMS, place]
+    while place < lists[RUNNING, LENGTH]:
+        job = lists[RUNNING, place]
         if jobs[job].victim == burst and jobs[job].action == KILL:
             _evict(machine, job)
         else:
@@ -343,18 +339,6 @@ def _start(machine: Machine, burst: int) -> bool:
     end_collecting(machine, burst)
     start_job(machine, burst, jobs[burst].nodes, 1.0)
     return True
-
-
-@kernel
-def _next_ready(machine: Machine, now: float) -> int:
-    """The first job that stops by itself by now, or −1."""
-    jobs, lists = machine.jobs, machine.lists
-    first, earliest = NO_JOB, np.inf
-    for place in range(lists[VICTIMS, LENGTH]):
-        own = jobs[lists[VICTIMS, place]]
-        if own.ready <= now and own.ready < earliest:
-            first, earliest = lists[VICTIMS, place], own.ready
-    return first
 
 
 @kernel
@@ -371,10 +355,11 @@ def _begin_write(machine: Machine) -> None:
     """Let the file system take up the checkpoint whose turn it is now."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
     first, earliest = NO_JOB, np.inf
-    for place in range(lists[VICTIMS, LENGTH]):
-        job = lists[VICTIMS, place]
+    for place in range(lists[RUNNING, LENGTH]):
+        job = lists[RUNNING, place]
         own = jobs[job]
-        if own.write > 0.0 and job != state.writer and own.write_begin < earliest:
+        waits = own.victim >= 0 and own.write > 0.0 and job != state.writer
+        if waits and own.write_begin < earliest:
             first, earliest = job, own.write_begin
     if earliest <= state.now:
         if np.isnan(jobs[first].stopped):
@@ -458,15 +443,12 @@ def _reserve(machine: Machine, ahead: Ahead, head: np.record, wanted: int, durat
         expected[row].time = own.expected
         expected[row].nodes = own.width + kept - _kept_from(state, head)
         kept = _kept_from(state, head)
-    if known == 0:
-        backfilling.reserve(expected, limits, state, wanted, state.now)
-    else:
-        for row in range(known):
-            backfilling.expect(expected, state, ahead.steps[row].time, ahead.steps[row].nodes)
-        begin = backfilling.earliest_start(expected, state, wanted, duration, state.now)
-        state.limits, reserved = 0, (begin, begin + duration, wanted)
-        until = state.now + state.longest
-        backfilling.limit_by_falls(expected, limits, state, reserved, state.now, until)
+    for row in range(known):
+        backfilling.expect(expected, state, ahead.steps[row].time, ahead.steps[row].nodes)
+    begin = backfilling.earliest_start(expected, state, wanted, duration, state.now)
+    state.limits, reserved = 0, (begin, begin + duration, wanted)
+    until = state.now + state.longest
+    backfilling.limit_by_falls(expected, limits, state, reserved, state.now, until)
     state.free, state.used = free, used
     for place in range(lists[COLLECTING, LENGTH]):
         remove(machine, EXPECTED, lists[COLLECTING, place])

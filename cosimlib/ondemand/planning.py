@@ -39,11 +39,11 @@ from cosimlib.eviction.plan import order_of_writes
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionArrays, WriteArrays
 from cosimlib.eviction.search import evict_greedily
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type, records
 from cosimlib.ondemand.state import (
     LENGTH,
     NO_JOB,
     RUNNING,
-    VICTIMS,
     Machine,
     change_rate,
     elapsed_for,
@@ -66,79 +66,61 @@ IGNORE, COLLECT, PREPARE, PREDICT = range(4)
 plan; or each when it has written its last own checkpoint before the burst is expected."""
 
 
-CANDIDATE = np.dtype(
-    (
-        np.record,
-        [
-            ("nodes", "i8"),
-            ("loss", "f8"),
-            ("app_wait", "f8"),
-            ("app_write", "f8"),
-            ("sys_write", "f8"),
-        ],
-    )
-)
+CANDIDATE = record_type(floats="loss app_wait app_write sys_write", integers="nodes")
 """A job that could be evicted: its loss in node-seconds, times in seconds."""
 
 
-def make_way(machine: Machine) -> list[tuple]:
-    """Let running jobs make way for the burst that asks; rows of the plans that are made for it.
-
-    A row holds burst, time, nodes needed, jobs to choose from, deadline (s), delay (s), loss and
-    blocked (node-seconds).
-    """
+def make_way(machine: Machine) -> None:
+    """Let running jobs make way for the burst that asks."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
     number, burst = state.asking, jobs[state.asking]
     job = lists[RUNNING, : lists[RUNNING, LENGTH]]
     width, victim = jobs.width[job], jobs.victim[job]
-    evictable = ~jobs.on_demand[job] & (victim < 0) & (jobs.guest[job] < 0)
+    evictable = (jobs.on_demand[job] == 0) & (victim < 0) & (jobs.guest[job] < 0)
     free, lacking = job[evictable], burst.nodes - burst.width
     arrived = burst.submit_time <= state.now
     if state.solver == SHARE:
         start_sharing(machine, _choose_hosts(free, width[evictable], lacking))
-        return []
+        return
     if arrived and state.solver == SHRINK:
         gives = _shares(width[evictable] - jobs.least_nodes[free], lacking)
         if gives.any():
             shrink_jobs(machine, free, gives)
-            return []
+            return
     if not arrived and state.notice == PREDICT:
         ends = (victim < 0) & (jobs.expected[job] <= burst.expected_time)
         lacking -= width[ends | (victim == number)].sum()
         _stop_after_checkpoints(machine, free, lacking)
-        return []
-    return [_make_plan(machine, free, lacking - width[victim == number].sum())]
+        return
+    _make_plan(machine, free, lacking - width[victim == number].sum())
 
 
-def _make_plan(machine: Machine, free: np.ndarray, needed: int) -> tuple:
-    """Choose among these jobs those that make way for the burst; a row of `make_way`."""
+def _make_plan(machine: Machine, free: np.ndarray, needed: int) -> None:
+    """Choose among these jobs those that make way for the burst by a plan."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
-    burst, now, candidates = jobs[state.asking], state.now, np.empty(free.size, CANDIDATE)
+    burst, now, candidates = jobs[state.asking], state.now, records(free.size, CANDIDATE)
     find_candidates(jobs, free, now, candidates)
     arrival = max(burst.expected_time, now) if now < burst.submit_time else burst.submit_time
     early, busy, rows = max(arrival - now, 0.0), 0.0, 1
     if state.solver >= GREEDY:
-        busy = _backlog(jobs, lists[VICTIMS, : lists[VICTIMS, LENGTH]], now)
+        busy = _backlog(jobs, lists[RUNNING, : lists[RUNNING, LENGTH]], now)
         time = max(arrival + burst.longest_delay - now - busy, 0.0)
         rows += int(np.floor(time / state.step * (1 + 1e-12)))
     evictable, writes = in_steps(candidates, state.step, rows)
     order = order_of_writes(evictable.nodes, writes, rows)
     choices = solve(state, evictable, writes, order, needed, rows)
-    row, delay, loss, blocked = _choose_deadline(state, candidates, choices, order, busy, early)
-    actions = choices[row]
-    begins = timetable(candidates, actions, order, busy, early)[0]
+    actions = choices[_choose_deadline(state, candidates, choices, order, busy, early)]
+    begins, _ = timetable(candidates, actions, order, busy, early)
     app, sys = actions == APP, actions == SYS
-    ready = np.where(app, now + candidates["app_wait"], np.inf)
-    write = app * candidates["app_write"] + sys * candidates["sys_write"]
+    ready = np.where(app, now + candidates.app_wait, np.inf)
+    write = app * candidates.app_write + sys * candidates.sys_write
     _order(machine, free, actions, (ready, write, now + begins))
-    return state.asking, now, needed, free.size, row * state.step, delay, loss, blocked
 
 
-def _backlog(jobs: np.ndarray, victims: np.ndarray, now: float) -> float:
+def _backlog(jobs: np.ndarray, running: np.ndarray, now: float) -> float:
     """Seconds until the file system has written what other bursts have ordered."""
-    write = jobs["write"][victims]
-    ends = jobs["write_begin"][victims] + write
-    return float(ends[write > 0].max(initial=now)) - now
+    victims = jobs[running[(jobs["victim"][running] >= 0) & (jobs["write"][running] > 0)]]
+    return float((victims["write_begin"] + victims["write"]).max(initial=now)) - now
 
 
 def _order(
@@ -151,18 +133,18 @@ def _order(
 
     `times` are those at which they stop by themselves, and those of their writes: seconds, begins.
     """
-    jobs, lists, state = machine.jobs, machine.lists, machine.state
+    jobs, state = machine.jobs, machine.state
     chosen = np.flatnonzero(actions != KEEP)
     job = free[chosen]
     jobs.victim[job], jobs.decided[job], jobs.action[job] = state.asking, state.now, actions[chosen]
     for name, values in zip(("ready", "write", "write_begin"), times, strict=True):
         jobs[name][job] = values[chosen]
-    victims = np.sort(np.append(lists[VICTIMS, : lists[VICTIMS, LENGTH]], job))
-    lists[VICTIMS, : victims.size], lists[VICTIMS, LENGTH] = victims, victims.size
 
 
 @kernel
-def find_candidates(jobs: np.ndarray, free: np.ndarray, now: float, candidates: np.ndarray) -> None:
+def find_candidates(
+    jobs: np.recarray, free: np.ndarray, now: float, candidates: np.recarray
+) -> None:
     """Write a `CANDIDATE` for each of these jobs."""
     for place in range(free.size):
         own, found = jobs[free[place]], candidates[place]
@@ -175,15 +157,15 @@ def find_candidates(jobs: np.ndarray, free: np.ndarray, now: float, candidates: 
             found.app_write = own.app_write
 
 
-def in_steps(candidates: np.ndarray, step: float, rows: int) -> tuple[EvictionArrays, WriteArrays]:
+def in_steps(candidates: np.recarray, step: float, rows: int) -> tuple[EvictionArrays, WriteArrays]:
     """Losses and durations as the solvers take them (see `eviction.problem`)."""
-    app_wait, app_write = candidates["app_wait"], candidates["app_write"]
-    seconds = np.stack([app_wait + app_write, app_write, candidates["sys_write"]])
+    app_wait, app_write = candidates.app_wait, candidates.app_write
+    seconds = np.stack([app_wait + app_write, app_write, candidates.sys_write])
     steps = np.minimum(np.ceil(seconds / step * (1 - 1e-12)), rows).astype(np.int64)
     app, write, sys = steps
     write = np.where(app < rows, np.minimum(write, app), 0)
     wait = np.round(np.minimum(app_wait, rows * step) * 1e3)
-    nodes, loss = candidates["nodes"].copy(), np.round(candidates["loss"] * 1000.0)
+    nodes, loss = candidates.nodes.copy(), np.round(candidates.loss * 1000.0)
     return EvictionArrays(nodes, loss, app, sys), WriteArrays(app - write, write, sys, wait)
 
 
@@ -219,9 +201,9 @@ def solve(
 
 @kernel
 def timetable(
-    candidates: np.ndarray, actions: np.ndarray, order: np.ndarray, busy: float, early: float
-) -> tuple[np.ndarray, float, float]:
-    """When each checkpoint is written, when all are, and the node-seconds blocked until then.
+    candidates: np.recarray, actions: np.ndarray, order: np.ndarray, busy: float, early: float
+) -> tuple[np.ndarray, float]:
+    """When each checkpoint is written, and the node-seconds blocked until all are.
 
     Seconds from now. The file system is busy for `busy` seconds and then writes in the order given,
     as late as the last end allows, which is not before `early`. An application's own checkpoint
@@ -245,44 +227,34 @@ def timetable(
             blocked += candidates[place].nodes * (last - left)
         elif actions[place] == KILL:
             blocked += candidates[place].nodes * last
-    return begins, last, blocked
+    return begins, blocked
 
 
 @kernel
-def _write_time(candidates: np.ndarray, actions: np.ndarray, place: int) -> float:
+def _write_time(candidates: np.recarray, actions: np.ndarray, place: int) -> float:
     """Seconds for which the file system writes a job's checkpoint."""
     if actions[place] == APP:
         return candidates[place].app_write
     return candidates[place].sys_write if actions[place] == SYS else 0.0
 
 
-@kernel
 def _choose_deadline(
     state: np.record,
-    candidates: np.ndarray,
+    candidates: np.recarray,
     choices: np.ndarray,
     order: np.ndarray,
     busy: float,
     early: float,
-) -> tuple[int, float, float, float]:
-    """The row to take, its delay, loss and blocked node-seconds."""
-    best, best_first, best_second = (0, 0.0, 0.0, 0.0), np.inf, np.inf
-    for row in range(choices.shape[0]):
-        loss = 0.0
-        for place in range(candidates.size):
-            if choices[row, place] == KILL:
-                loss += candidates[place].loss
-        blocked = timetable(candidates, choices[row], order, busy, early)[2]
-        cost = loss + blocked if state.solver == DYNAMIC_BLOCKED else loss
-        delay = max(row * state.step + busy - early, 0.0)
-        first, second = cost + state.weight * delay, 0.0
-        if state.deadline == EARLIEST:
-            first, second = delay, cost
-        elif state.deadline == LEAST_LOSS:
-            first, second = cost, delay
-        if first < best_first or (first == best_first and second < best_second):
-            best, best_first, best_second = (row, delay, loss, blocked), first, second
-    return best
+) -> int:
+    """The row of the plan that is carried out."""
+    delay = np.maximum(np.arange(len(choices)) * state.step + busy - early, 0.0)
+    cost = np.where(choices == KILL, candidates.loss, 0.0).cumsum(axis=1)[:, -1]
+    if state.solver == DYNAMIC_BLOCKED:
+        cost += [timetable(candidates, row, order, busy, early)[1] for row in choices]
+    if state.deadline == WEIGHTED:
+        return int((cost + state.weight * delay).argmin())
+    keys = (cost, delay) if state.deadline == EARLIEST else (delay, cost)
+    return int(np.lexsort(keys)[0])
 
 
 @kernel
@@ -290,12 +262,12 @@ def costliest(machine: Machine, burst: int, surplus: int) -> int:
     """The job with most to lose that need not be killed for a burst; ties: the lower; or −1."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
     costly, most = NO_JOB, -1.0
-    for place in range(lists[VICTIMS, LENGTH]):
-        own = jobs[lists[VICTIMS, place]]
+    for place in range(lists[RUNNING, LENGTH]):
+        own = jobs[lists[RUNNING, place]]
         if own.victim == burst and own.action == KILL and own.width <= surplus:
             done, saved, _ = progress(own, state.now)
             if own.nodes * (done - saved) > most:
-                costly, most = lists[VICTIMS, place], own.nodes * (done - saved)
+                costly, most = lists[RUNNING, place], own.nodes * (done - saved)
     return costly
 
 
@@ -315,7 +287,7 @@ def _stop_after_checkpoints(machine: Machine, free: np.ndarray, lacking: int) ->
 
 @kernel
 def last_checkpoints(
-    jobs: np.ndarray, chosen: np.ndarray, now: float, arrival: float
+    jobs: np.recarray, chosen: np.ndarray, now: float, arrival: float
 ) -> np.ndarray:
     """When the last checkpoint that each job writes from now to the arrival is whole; infinity."""
     stops = np.full(chosen.size, np.inf)

@@ -1,4 +1,4 @@
-"""Schedules with bursts: intervals of every job, evictions, plans, node-hours by use.
+"""Schedules with bursts: intervals of every job, evictions, node-hours by use.
 
 *Filler containers* work on the nodes that batch jobs and bursts leave idle. A container takes one
 node as soon as it idles, and leaves it at once when a job or burst is to start there, or nodes are
@@ -22,7 +22,7 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import node_hours_by_use
-from cosimlib.ondemand.state import COMPUTE, HOLD, READ, STAND, TURN, WRITE
+from cosimlib.ondemand.state import COMPUTE
 from cosimlib.schedule import USES, Schedule, allocation_table
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -34,6 +34,9 @@ KINDS = ("read", "compute", "write", "stand", "hold", "burst", "turn")
 RUN_USE, HOLD_USE, KILLED_USE, CHECKPOINT_USE, REREAD_USE, CONTAINER_USE = (
     USES.index(use) for use in ("run", "hold", "killed", "checkpoint", "reread", "container")
 )
+
+USE_OF_KIND = np.array([REREAD_USE, RUN_USE, CHECKPOINT_USE, HOLD_USE, HOLD_USE, RUN_USE, HOLD_USE])
+"""The use of each of `KINDS`; a job that computes may also write its own checkpoints."""
 
 LEDGER = ("batch", "bursts", "containers", "lost", "writing", "blocked", "rereading", "idle")
 """Uses of node-hours: work of batch jobs that is kept, of bursts, of filler containers; work to be
@@ -79,9 +82,6 @@ class OnDemandSchedule(Schedule):
     evictions : pd.DataFrame
         One row per eviction: `job`, `attempt`, `burst`, `action` (`kill`, `app` or `sys`),
         `decided`, `since` (when it stopped), `time`, and the progress `done` and `kept` (s).
-    plans : pd.DataFrame
-        One row per plan: `burst`, `time`, `nodes_needed`, `jobs` to choose from, the `deadline`
-        chosen (s from then), its `delay` (s), `loss` and `blocked` (node-hours), as planned.
     checkpoints : pd.DataFrame
         `interval`, `app_write`, `sys_write`, `charge` (s) of each job.
     reserved : int
@@ -97,7 +97,6 @@ class OnDemandSchedule(Schedule):
     mechanism: str
     stretches: pd.DataFrame
     evictions: pd.DataFrame
-    plans: pd.DataFrame
     checkpoints: pd.DataFrame
     reserved: int = 0
     least_nodes: np.ndarray | None = None
@@ -197,12 +196,14 @@ def measure(schedule: OnDemandSchedule) -> dict[str, float]:
         there is nothing to take a mean of.
     """
     bursts, batch = schedule.bursts, ~schedule.on_demand
+    run_time = schedule.workload.jobs["run_time"]
+    stretch = schedule.jobs["turnaround_time"] / run_time
     row = {
         "bursts": float(len(bursts)),
         "missed": float(bursts["missed"].mean()),
         "instant": float((bursts["delay"] == 0).mean()) if len(bursts) else np.nan,
         "delay": float(bursts["delay"].mean()),
-        "stretch": float(_stretch(schedule)[schedule.on_demand].mean()),
+        "stretch": float(stretch.where(run_time > 0)[schedule.on_demand].mean()),
         "evictions": _per(len(schedule.evictions), len(bursts)),
     }
     hours = ledger(schedule)
@@ -219,12 +220,6 @@ def measure(schedule: OnDemandSchedule) -> dict[str, float]:
     row["kept"] = _per(float(window["batch"] + window["bursts"]), float(window.sum()))
     row["filled"] = _per(float(window["containers"]), float(window.sum()))
     return row
-
-
-def _stretch(schedule: OnDemandSchedule) -> pd.Series:
-    """Turnaround ÷ run time, of jobs that run at all."""
-    run_time = schedule.workload.jobs["run_time"]
-    return (schedule.jobs["turnaround_time"] / run_time).where(run_time > 0)
 
 
 def _per(amount: float, number: float) -> float:
@@ -253,14 +248,6 @@ def eviction_table(rows: np.ndarray) -> pd.DataFrame:
     return table.assign(action=action)
 
 
-def plan_table(rows: np.ndarray) -> pd.DataFrame:
-    """`OnDemandSchedule.plans` of rows of `planning.make_way`, losses in node-hours."""
-    names = ["burst", "time", "nodes_needed", "jobs", "deadline", "delay", "loss", "blocked"]
-    whole = dict.fromkeys(("burst", "nodes_needed", "jobs"), np.int64)
-    table = pd.DataFrame(rows, columns=names).astype(whole)
-    return table.assign(loss=table["loss"] / HOUR, blocked=table["blocked"] / HOUR)
-
-
 STRETCH = record_type(
     floats="start end before left kept interval charge speed", integers="kind job nodes"
 )
@@ -273,18 +260,10 @@ def _uses(stretches: np.recarray) -> np.ndarray:
     """Rows of job, start, end, nodes, use: stretches cut at checkpoints and where loss begins."""
     rows = [(0.0, 0.0, 0.0, 0.0, 0.0) for _ in range(0)]
     for stretch in stretches:
-        kind = stretch.kind
-        if kind == COMPUTE:
+        if stretch.kind == COMPUTE:
             _cut(rows, stretch)
         else:
-            use = RUN_USE
-            if kind == READ:
-                use = REREAD_USE
-            elif kind == WRITE:
-                use = CHECKPOINT_USE
-            elif kind in (STAND, HOLD, TURN):
-                use = HOLD_USE
-            _add(rows, stretch, stretch.start, stretch.end, use)
+            _add(rows, stretch, stretch.start, stretch.end, USE_OF_KIND[stretch.kind])
     table = np.empty((len(rows), 5))
     for place in range(len(rows)):
         for column in range(5):
@@ -370,13 +349,10 @@ def _burst_table(bursts: Workload, system: System) -> pd.DataFrame:
     """The bursts' jobs with all their columns filled in, and checked."""
     bursts.arrays(system, requested_time=False)
     jobs = bursts.jobs.drop(columns="mate", errors="ignore")
-    submit = jobs["submit_time"]
-    delay = (
-        jobs["longest_delay"] if "longest_delay" in jobs else pd.Series(LONGEST_DELAY, jobs.index)
-    )
+    submit, unknown = jobs["submit_time"], pd.Series(np.nan, jobs.index)
+    delay = jobs.get("longest_delay", pd.Series(LONGEST_DELAY, jobs.index)).astype("float64")
     notice, expected = (
-        jobs[name].astype("float64") if name in jobs else pd.Series(np.nan, jobs.index)
-        for name in ("notice_time", "expected_time")
+        jobs.get(name, unknown).astype("float64") for name in ("notice_time", "expected_time")
     )
     rules = (
         ("longest_delay", delay, (delay >= 0) & (delay < np.inf), "seconds from 0"),
@@ -391,7 +367,7 @@ def _burst_table(bursts: Workload, system: System) -> pd.DataFrame:
     return jobs.assign(
         on_demand=True,
         requested_time=requested,
-        longest_delay=delay.astype("float64"),
+        longest_delay=delay,
         notice_time=notice,
         expected_time=expected.fillna(submit),
     )

@@ -87,7 +87,6 @@ from cosimlib.ondemand.schedule import (
     eviction_table,
     measure,
     merge,
-    plan_table,
     stretch_table,
 )
 from cosimlib.ondemand.state import GRAIN, JOB, STATE
@@ -240,18 +239,17 @@ def simulate_ondemand(
         patience=patience, turn=turn,
     )  # fmt: skip
     _check_checkpoints(joined, jobs)
-    start_time, end_time, log = simulate(jobs, rules, calendar=calendar)
+    start_time, end_time, stretches, evictions = simulate(jobs, rules, calendar=calendar)
     return OnDemandSchedule(
         joined,
         system,
         _name(policy, deadline, weight, notice, reserved, calendar),
         start_time,
         end_time,
-        on_demand=jobs.on_demand,
+        on_demand=jobs.on_demand == 1,
         mechanism=policy,
-        stretches=stretch_table(log.stretches),
-        evictions=eviction_table(log.evictions),
-        plans=plan_table(log.plans),
+        stretches=stretch_table(stretches),
+        evictions=eviction_table(evictions),
         checkpoints=checkpoints.assign(charge=jobs.charge),
         reserved=int(reserved),
         least_nodes=least_nodes,
@@ -417,32 +415,23 @@ def _job_arrays(
     least_nodes: np.ndarray,
 ) -> np.recarray:
     """The bridge to the kernels: one `JOB` per job."""
-    arrays, jobs = joined.arrays(system), joined.jobs
-    on_demand = np.array(jobs["on_demand"], dtype=np.bool_)
-
-    def column(name: str) -> np.ndarray:
-        values = jobs[name] if name in jobs else pd.Series(np.nan, jobs.index)
-        return np.array(values, dtype=np.float64)
-
-    notified, expected = column("notice_time"), column("expected_time")
+    jobs = joined.jobs
+    arrays = joined.arrays(system)._asdict()
+    own = {name: np.array(checkpoints[name], np.float64) for name in checkpoints}
+    unknown = pd.Series(np.nan, jobs.index)
+    longest, notified, expected = (
+        np.array(jobs.get(name, unknown), np.float64)
+        for name in ("longest_delay", "notice_time", "expected_time")
+    )
     call = np.full(len(jobs), np.inf)
     if notice != "ignore":
         call = np.maximum(notified, expected - lead) if notice == "prepare" else notified
-        call = np.where(call < arrays.submit_time, call, np.inf)
-    app_write = np.array(checkpoints["app_write"], dtype=np.float64)
-    columns = [
-        *arrays,
-        on_demand,
-        checkpoints["interval"],
-        app_write if charged == "added" else np.zeros(len(jobs)),
-        app_write,
-        checkpoints["sys_write"],
-        column("longest_delay"),
-        call,
-        expected,
-        least_nodes,
-    ]
-    return np.rec.fromarrays(columns, dtype=JOB)
+        call = np.where(call < arrays["submit_time"], call, np.inf)
+    return records(
+        len(jobs), JOB, **arrays, **own, on_demand=np.array(jobs["on_demand"], np.bool_),
+        charge=own["app_write"] if charged == "added" else 0.0, longest_delay=longest,
+        call_time=call, expected_time=expected, least_nodes=least_nodes,
+    )  # fmt: skip
 
 
 def _draw_least_nodes(jobs: pd.DataFrame, malleable: float, least: float, seed: int) -> np.ndarray:

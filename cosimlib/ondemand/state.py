@@ -33,10 +33,9 @@ READ, COMPUTE, WRITE, STAND, HOLD, BURST, TURN, EVICTED = NUMBERS
 evict it; it stands still before that; nodes are held for a burst; a burst runs; a job or burst
 stands still because those that it shares nodes with have their turn. The last is an eviction."""
 
-QUEUE, RUNNING, ENDS, EXPECTED, VICTIMS, COLLECTING, CALLS = NUMBERS[:7]
-"""Lists of jobs, rows of an array: those that wait, bursts first; those that run; the running jobs
-that do not stand still, by their ends; all that run, by the ends that are expected; those that make
-way for a burst; bursts that collect nodes, in the order in which they began to; all jobs by
+QUEUE, RUNNING, EXPECTED, COLLECTING, CALLS = NUMBERS[:5]
+"""Lists of jobs, rows of an array: those that wait, bursts first; those that run; the same by the
+ends that are expected; bursts that collect nodes, in the order in which they began to; all jobs by
 `call_time`. Ties, and lists without another order, are in order of submission."""
 
 LENGTH = -1
@@ -47,23 +46,10 @@ NO_JOB: int = np.int64(-1)  # type: ignore[assignment]
 GRAIN = 2.0**-20
 """Seconds, a millionth or so: times of jobs that go slower are multiples of it."""
 
-JOB = np.dtype(
-    [
-        ("submit_time", "f8"),
-        ("run_time", "f8"),
-        ("requested_time", "f8"),
-        ("nodes", "i8"),
-        ("on_demand", "?"),
-        ("interval", "f8"),
-        ("charge", "f8"),
-        ("app_write", "f8"),
-        ("sys_write", "f8"),
-        ("longest_delay", "f8"),
-        ("call_time", "f8"),
-        ("expected_time", "f8"),
-        ("least_nodes", "i8"),
-    ],
-    align=True,
+JOB = record_type(
+    floats="submit_time run_time requested_time interval charge app_write sys_write longest_delay "
+    "call_time expected_time",
+    integers="nodes on_demand least_nodes",
 )
 """What is asked of a job, in seconds and nodes; jobs are in order of submission.
 
@@ -91,7 +77,7 @@ since
 stopped
     Since when the job stands still; NaN while it does not.
 ends, expected
-    When it will end if it does not stand still, and when it would after its requested time.
+    When it will end (infinity: it stands still), and when it would after its requested time.
 ready, write, write_begin
     Of a job that makes way: when it stops by itself, at its next checkpoint (infinity: it does
     not); seconds that its checkpoint takes to write, and when it is to be written.
@@ -135,28 +121,12 @@ releases, limits, longest
     What `kernels.backfilling` keeps in a pass; no request is too long for it.
 """
 
-LOG = np.dtype(
-    (
-        np.record,
-        [
-            ("kind", "i8"),
-            ("job", "i8"),
-            ("attempt", "i8"),
-            ("start", "f8"),
-            ("end", "f8"),
-            ("nodes", "i8"),
-            ("before", "f8"),
-            ("after", "f8"),
-            ("left", "f8"),
-            ("burst", "i8"),
-            ("action", "i8"),
-            ("decided", "f8"),
-        ],
-    )
+LOG = record_type(
+    floats="start end before after left decided", integers="kind job attempt nodes burst action"
 )
 """What happened: stretches of time, with progress before and after, and the seconds that an
 application checkpoint in progress still takes at the start; and evictions, of kind `EVICTED`, with
-the last three fields: since when the job stands, its end, the progress kept and done."""
+`burst`, `action` and `decided`: since when the job stands, its end, the progress kept and done."""
 
 
 class Machine(NamedTuple):
@@ -165,14 +135,12 @@ class Machine(NamedTuple):
     jobs: np.recarray
     lists: np.ndarray
     state: np.record
-    log: np.ndarray
+    log: np.recarray
 
 
 @kernel
 def _rank(jobs: np.ndarray, kind: int, job: int) -> float:
     """What a list is sorted by."""
-    if kind == ENDS:
-        return jobs[job].ends
     if kind == EXPECTED:
         return jobs[job].expected
     if kind == COLLECTING:
@@ -408,7 +376,6 @@ def expect_ends(machine: Machine, job: int) -> None:
     own = jobs[job]
     own.ends = time_of(own, elapsed_for(own, own.origin_progress, own.run_time))
     own.expected = time_of(own, elapsed_for(own, own.origin_progress, own.requested_time))
-    insert(machine, ENDS, job)
     insert(machine, EXPECTED, job)
 
 
@@ -436,7 +403,6 @@ def change_rate(machine: Machine, job: int, nodes: int, speed: float) -> None:
     jobs, state = machine.jobs, machine.state
     log_stretch(machine, job)
     own = jobs[job]
-    remove(machine, ENDS, job)
     remove(machine, EXPECTED, job)
     elapsed_so_far = (state.exact - own.origin) * own.speed
     own.width, own.speed, own.rounded = nodes, speed, True
@@ -448,8 +414,8 @@ def change_rate(machine: Machine, job: int, nodes: int, speed: float) -> None:
 def remove_job(machine: Machine, job: int) -> None:
     """Take a job off the machine; its nodes are the caller's to give."""
     jobs = machine.jobs
-    for kind in (RUNNING, ENDS, EXPECTED, VICTIMS):
-        remove(machine, kind, job)
+    remove(machine, RUNNING, job)
+    remove(machine, EXPECTED, job)
     jobs[job].victim, jobs[job].stopped = -1, np.nan
 
 
@@ -458,8 +424,7 @@ def stop_job(machine: Machine, job: int) -> None:
     """Let a job stand still from now on."""
     jobs, state = machine.jobs, machine.state
     log_stretch(machine, job)
-    jobs[job].stopped, jobs[job].ready = state.now, np.inf
-    remove(machine, ENDS, job)
+    jobs[job].stopped, jobs[job].ready, jobs[job].ends = state.now, np.inf, np.inf
 
 
 @kernel
@@ -467,19 +432,14 @@ def spare_job(machine: Machine, job: int) -> None:
     """A job need not make way any more; where it stood still it goes on."""
     jobs, state = machine.jobs, machine.state
     own = jobs[job]
-    remove(machine, VICTIMS, job)
     own.victim = -1
     if np.isnan(own.stopped):
         return
     log_stretch(machine, job)
-    lost = state.now - own.stopped
+    own.origin += state.now - own.stopped
     own.stopped = np.nan
-    own.origin += lost
-    own.ends += lost
-    insert(machine, ENDS, job)
     remove(machine, EXPECTED, job)
-    own.expected = time_of(own, elapsed_for(own, own.origin_progress, own.requested_time))
-    insert(machine, EXPECTED, job)
+    expect_ends(machine, job)
     if state.writer == job:
         state.writer = -1
 
@@ -489,8 +449,8 @@ def end_collecting(machine: Machine, burst: int) -> None:
     """A burst collects no more: what it held is free, and jobs that it wanted to evict go on."""
     jobs, lists = machine.jobs, machine.lists
     hold_nodes(machine, burst, -jobs[burst].width)
-    for place in range(lists[VICTIMS, LENGTH] - 1, -1, -1):
-        if jobs[lists[VICTIMS, place]].victim == burst:
-            spare_job(machine, lists[VICTIMS, place])
+    for place in range(lists[RUNNING, LENGTH] - 1, -1, -1):
+        if jobs[lists[RUNNING, place]].victim == burst:
+            spare_job(machine, lists[RUNNING, place])
     remove(machine, COLLECTING, burst)
     jobs[burst].collecting = 0

@@ -11,7 +11,6 @@ from cosimlib.ondemand.kernel import simulate
 from cosimlib.ondemand.schedule import (
     OnDemandSchedule,
     eviction_table,
-    plan_table,
     stretch_table,
 )
 from cosimlib.ondemand.simulation import DEADLINES, NOTICES, POLICIES
@@ -84,15 +83,21 @@ def draw(seed: int, policy: str, *, most: int = 14) -> Instance:
     return Instance(table, nodes, rules)
 
 
+FIELDS = [
+    ("submit_time", "submit"), ("run_time", "run"), ("requested_time", "requested"),
+    ("nodes", "nodes"), ("on_demand", "burst"), ("interval", "interval"), ("charge", "charge"),
+    ("app_write", "app"), ("sys_write", "sys"), ("longest_delay", "longest"),
+    ("call_time", "call"), ("expected_time", "expected_at"), ("least_nodes", "least"),
+]  # fmt: skip
+"""Fields of a job, and the columns of an instance that hold them."""
+
+
 def arguments(instance: Instance) -> tuple[np.recarray, np.recarray]:
     """An instance as the compiled loop takes it."""
     table, rules = instance.table, instance.rules
     interval = table["interval"].where(~table["burst"], np.inf)
-    columns = [interval if name == "interval" else table[name] for name in (
-        "submit", "run", "requested", "nodes", "burst", "interval", "charge", "app", "sys",
-        "longest", "call", "expected_at", "least",
-    )]  # fmt: skip
-    jobs = np.rec.fromarrays(columns, dtype=JOB)
+    asked = {name: interval if name == "interval" else table[named] for name, named in FIELDS}
+    jobs = records(len(table), JOB, **asked)
     given = {name: rules[name] for name in ("reserved", "weight", "step", "patience", "turn")}
     return jobs, records(
         1, STATE, total_nodes=instance.nodes, solver=POLICIES[rules["policy"]],
@@ -103,15 +108,15 @@ def arguments(instance: Instance) -> tuple[np.recarray, np.recarray]:
 def schedule_of(instance: Instance) -> OnDemandSchedule:
     """Our schedule of an instance, as `simulate_ondemand` would return it."""
     jobs, rules = arguments(instance)
-    start_time, end_time, log = simulate(jobs, rules, calendar=instance.calendar)
+    start_time, end_time, stretches, evictions = simulate(jobs, rules, calendar=instance.calendar)
     columns = ("submit_time", "run_time", "requested_time", "nodes", "longest_delay")
     table = pd.DataFrame({name: getattr(jobs, name) for name in columns})
     names = ("interval", "app_write", "sys_write", "charge")
     policy = instance.rules["policy"]
     return OnDemandSchedule(
         Workload(table, "random"), System.of(instance.nodes), policy, start_time, end_time,
-        on_demand=jobs.on_demand, mechanism=policy, stretches=stretch_table(log.stretches),
-        evictions=eviction_table(log.evictions), plans=plan_table(log.plans),
+        on_demand=jobs.on_demand == 1, mechanism=policy, stretches=stretch_table(stretches),
+        evictions=eviction_table(evictions),
         checkpoints=pd.DataFrame({name: getattr(jobs, name) for name in names}),
         reserved=instance.rules["reserved"], least_nodes=jobs.least_nodes,
         calendar=instance.calendar,
