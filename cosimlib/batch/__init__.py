@@ -36,9 +36,7 @@ an array   one number per job, lowest first: an array in order of jobs, or a ser
 """
 
 from cosimlib.batch.conservative import promised_starts, simulate_conservative
-from cosimlib.batch.easy import simulate_easy
-from cosimlib.batch.fcfs import simulate_fcfs
-from cosimlib.batch.first_fit import simulate_first_fit
+from cosimlib.batch.easy import simulate_easy, simulate_fcfs, simulate_first_fit
 from cosimlib.batch.orders import ORDERS
 from cosimlib.batch.simulation import simulate
 

@@ -1,4 +1,4 @@
-"""EASY: backfilling around one reservation, that of the queue's head.
+"""EASY, first fit and FCFS: one pass over the queue, with one reservation or none.
 
 EASY (Lifka 1995) starts the head of the queue as long as it fits. Then it makes a reservation for
 the blocked head. The *shadow time* is the earliest time at which the head fits if all running jobs
@@ -14,10 +14,17 @@ There is one pass per instant (``decide="per_instant"``), or one after every eve
 one. A job may then start before another job of the same instant is known, or before all nodes of
 the instant are free.
 
-Two variants differ in the conditions for later jobs. Without extra nodes (``extra_nodes=False``), a
-job may start only if its requested time is less than the time that the head must wait: it ends
-strictly before the shadow time, however few nodes it needs. Without a reservation (`first_fit`), a
-job starts if it fits.
+The other rules differ in what later jobs must meet. Without extra nodes (``extra_nodes=False``),
+a job may start only if its requested time is less than the time that the head must wait: it ends
+strictly before the shadow time, however few nodes it needs.
+
+*First fit* makes no reservation, and a job starts if it fits: the greedy list scheduling of Garey
+and Graham (SIAM J. Comput. 4(2), 1975). No node stays idle while a waiting job would fit on the
+free nodes, and no requested times are needed. But narrow jobs take nodes that become free one by
+one, so a wide job may wait as long as narrow jobs are waiting. Papers that say "FCFS with
+backfilling" and name no reservation may mean this rule.
+
+*FCFS*, and every other strict order, starts no later job: while the head waits, all jobs wait.
 
 With a calendar (`cosimlib.calendar`), free nodes also decrease when a known window begins. A job
 then fits if its nodes are free for its whole requested time. The shadow time of the head is the
@@ -152,6 +159,112 @@ def simulate_easy(
     }
     chosen_knobs = (knob for knob, chosen in knobs.items() if chosen)
     return schedule_of(run, start_time, run_time, "EASY", order, *chosen_knobs)
+
+
+def simulate_fcfs(
+    workload: Workload,
+    system: System,
+    *,
+    order: Order = "submit",
+    kill_at_request: bool = False,
+    calendar: Calendar = ALWAYS_OPEN,
+) -> Schedule:
+    """First come, first served: jobs start strictly in the order of the queue.
+
+    Parameters
+    ----------
+    workload : Workload
+        Needs no requested times unless `kill_at_request`, or the order is by them.
+    system : System
+        One partition.
+    order : str, pd.Series or np.ndarray, default "submit"
+        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`).
+        Without backfilling `sjbf` is `submit`.
+    kill_at_request : bool, default False
+        Cut runs at the requested time; the schedule's workload then holds the cut run times.
+    calendar : Calendar, optional
+        When nodes are closed; it needs requested times. Runs that a window cuts are cut in the
+        schedule's workload.
+
+    Returns
+    -------
+    Schedule
+        Its policy is ``"FCFS"``, or ``"FCFS (shortest)"`` and so on.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        If a job is wider than the system, a number that is needed is missing, or the system
+        has several partitions.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> cs.simulate_fcfs(workload, cs.System.of(4)).start_time
+    array([ 0., 10., 10.])
+    """
+    run = prepare(workload, system, order, kill_at_request, calendar, requested_time=False)
+    return schedule_of(run, *simulate_in_passes(run, NO_BACKFILLING), "FCFS", order)
+
+
+def simulate_first_fit(
+    workload: Workload,
+    system: System,
+    *,
+    order: Order = "submit",
+    decide: str = "per_instant",
+    kill_at_request: bool = False,
+    calendar: Calendar = ALWAYS_OPEN,
+) -> Schedule:
+    """First fit: every waiting job that fits starts, in the queue's order; no reservation.
+
+    Parameters
+    ----------
+    workload : Workload
+        Needs no requested times unless `kill_at_request`, or the order is by them.
+    system : System
+        One partition.
+    order : str, pd.Series or np.ndarray, default "submit"
+        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): in
+        which order the jobs are tested.
+    decide : {"per_instant", "per_event"}, default "per_instant"
+        One pass after all events of an instant, or one after each event: a job may then start on
+        the nodes of one end that another, tested before it, would have needed a moment later.
+    kill_at_request : bool, default False
+        Cut runs at the requested time; the schedule's workload then holds the cut run times.
+    calendar : Calendar, optional
+        When nodes are closed; it needs requested times. Runs that a window cuts are cut in the
+        schedule's workload.
+
+    Returns
+    -------
+    Schedule
+        Its policy is ``"first fit"``, or ``"first fit (per event, largest)"`` and so on.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        If a job is wider than the system, a number that is needed is missing, or the system
+        has several partitions.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 5], "requested_time": [10, 10, 8]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 3, 1]}), "three jobs")
+    >>> cs.simulate_first_fit(workload, cs.System.of(4)).start_time
+    array([ 0., 10.,  2.])
+    """
+    check.choice("decide", decide, DECIDE)
+    by_request = isinstance(order, str) and order == "sjbf"
+    run = prepare(workload, system, order, kill_at_request, calendar, requested_time=by_request)
+    times = simulate_in_passes(run, NO_RESERVATION, decide)
+    details = ["per event"] if decide == "per_event" else []
+    return schedule_of(run, *times, "first fit", order, *details)
 
 
 def simulate_in_passes(

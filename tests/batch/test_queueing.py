@@ -180,8 +180,7 @@ def test_utilization_is_the_load_and_littles_law_holds():
     queue = metrics.hourly(metrics.waiting_jobs(schedule), length, **inside).iloc[0]
     wait = metrics.wait_time(schedule, **inside)
     assert queue == pytest.approx(len(wait) / length * wait.mean(), rel=0.005)
-    for rule in ("fits", "waiting", "demand"):
-        assert metrics.loss_of_capacity(schedule, rule=rule) == 0
+    assert metrics.loss_of_capacity(schedule) == 0
 
 
 def test_the_number_of_busy_nodes_has_erlangs_distribution():

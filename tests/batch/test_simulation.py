@@ -301,7 +301,7 @@ def test_errors_name_policy_instant_and_job(what):
 
 
 @compiled
-@pytest.mark.parametrize("what", list(WRONG)[: 8 : 1 if THOROUGH else 2])
+@pytest.mark.parametrize("what", list(WRONG)[: 8 : 1 if THOROUGH else 4])
 def test_compiled_policies_get_the_same_errors(what):
     """An empty list has no type in Numba, so that these return one that was emptied."""
     plain, message = WRONG[what]
