@@ -1,5 +1,6 @@
 """`check_policy` passes good policies, finds seeded faults, and shows them small."""
 
+import itertools
 from functools import partial
 
 import numpy as np
@@ -66,16 +67,10 @@ def knows_nothing(state):
     return np.flatnonzero(np.cumsum(state.waiting.nodes) <= state.free_nodes)
 
 
-class Counts:
+def counts(state, asked=itertools.count(1)):  # noqa: B008
     """First come, first served, but every third time it is asked it starts one job at most."""
-
-    def __init__(self):
-        self.asked = 0
-
-    def __call__(self, state):
-        self.asked += 1
-        starts = knows_nothing(state)
-        return starts[:1] if self.asked % 3 == 0 else starts
+    starts = knows_nothing(state)
+    return starts[:1] if next(asked) % 3 == 0 else starts
 
 
 def starts_on_submission(workload, system):
@@ -123,7 +118,7 @@ FAULTS = {
     waits_for_full_seconds_of_ten: ("alone", 1),
     knows_a_moment: ("shift", 3),
     knows_a_length: ("scale", 3),
-    Counts(): ("repeat", 10),
+    counts: ("repeat", 10),
     starts_on_submission: ("audit", 2),
     starts_all_but_the_last: ("starts", 1),
     fails_without_jobs: ("audit", 0),
@@ -135,7 +130,7 @@ FAULTS = {
 """Policies with a fault, the law that each breaks, and the jobs that suffice to show it."""
 
 
-@pytest.mark.parametrize("policy", FAULTS, ids=lambda policy: getattr(policy, "__name__", "counts"))
+@pytest.mark.parametrize("policy", FAULTS, ids=lambda policy: policy.__name__)
 def test_seeded_faults_are_found_and_shown_small(policy):
     law, jobs = FAULTS[policy]
     with pytest.raises(PolicyError) as caught:

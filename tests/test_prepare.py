@@ -106,13 +106,6 @@ def test_an_unknown_repair_is_refused(estimates):
         prepare_workload(odd("some-requested-times"), estimates=estimates)
 
 
-def test_cores_per_node_reach_the_reader():
-    path = odd("nodes-of-eight-processors")
-    assert prepare_workload(path).machine.total_nodes == 8
-    assert prepare_workload(path, cores_per_node=1).machine.total_nodes == 64
-    assert prepare_schedule(path, cores_per_node=4).system.total_nodes == 16
-
-
 @pytest.mark.parametrize("header", ["; MaxNodes: 8", "; Note: no size"])
 def test_the_machine_s_size_can_be_told(header, log, capsys):
     wide = "9 9 0 10 10 -1 -1 10 20" + " -1" * 9
