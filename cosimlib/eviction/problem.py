@@ -154,7 +154,20 @@ class EvictionProblem(Displayed):
         ValueError
             If the column is missing, or a wait is negative or longer than `app_time`.
         """
-        return _write_arrays(self)
+        jobs, where = self.jobs, "waits apart from writes"
+        check.columns(jobs, ("app_wait",), where=where)
+        wait, app_time = (
+            jobs[name].to_numpy(dtype=np.float64) for name in ("app_wait", "app_time")
+        )
+        fine, expected = (wait >= 0) & (wait <= app_time), "seconds from 0 to its app_time"
+        check.rows("app_wait", wait, fine, expected, row=lambda row: f"job {jobs.index[row]}")
+        most, arrays = self.horizon + self.step, self.arrays
+        wait, app_time = np.minimum(wait, most), np.minimum(app_time, 2 * most)
+        write = np.ceil((app_time - wait) / self.step * (1 - 1e-12)).astype(np.int64)
+        in_time = arrays.app_steps < len(self.deadlines)
+        write = np.where(in_time, np.minimum(write, arrays.app_steps), 0)
+        release, milliseconds = arrays.app_steps - write, np.round(wait * 1e3)
+        return WriteArrays(release, write, np.array(arrays.sys_steps), milliseconds)
 
     def asking(self, nodes_needed: int) -> Self:
         """The same jobs and deadlines with another number of nodes needed."""
@@ -347,7 +360,12 @@ def running_jobs_at(
     check.number("at", at, kind="seconds of the schedule's clock")
     check_rigid(schedule, "an eviction")
     intervals = _intervals(schedule.workload, interval)
-    job = _running(schedule, at)
+    job = np.flatnonzero((schedule.start_time <= at) & (at < schedule.end_time))
+    if not job.size:
+        raise ValueError(
+            f"{schedule.name}: no job runs at={at:g}; the schedule runs from "
+            f"{schedule.start_time.min():g} to {schedule.end_time.max():g} s"
+        )
     jobs = schedule.workload.jobs
     nodes = jobs["nodes"].to_numpy()[job]
     if memory is None:
@@ -435,33 +453,6 @@ def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
 
     nodes = np.array(jobs["nodes"], dtype=np.int64)
     return EvictionArrays(nodes, loss, steps("app_time"), steps("sys_time"))
-
-
-def _write_arrays(problem: EvictionProblem) -> WriteArrays:
-    """New contiguous arrays of waits and writes; the column is checked."""
-    jobs = problem.jobs
-    check.columns(jobs, ("app_wait",), where="waits apart from writes")
-    wait, app_time = (jobs[name].to_numpy(dtype=np.float64) for name in ("app_wait", "app_time"))
-    fine = (wait >= 0) & (wait <= app_time)
-    check.rows("app_wait", wait, fine, "seconds from 0 to its app_time",
-               row=lambda row: f"job {jobs.index[row]}")  # fmt: skip
-    most, app_steps = problem.horizon + problem.step, problem.arrays.app_steps
-    wait, app_time = np.minimum(wait, most), np.minimum(app_time, 2 * most)
-    app_write = np.ceil((app_time - wait) / problem.step * (1 - 1e-12)).astype(np.int64)
-    app_write = np.where(app_steps < len(problem.deadlines), np.minimum(app_write, app_steps), 0)
-    release = app_steps - app_write
-    return WriteArrays(release, app_write, np.array(problem.arrays.sys_steps), np.round(wait * 1e3))
-
-
-def _running(schedule: Schedule, at: float) -> np.ndarray:
-    """Numbers of the jobs that run at a moment, at least one."""
-    running = (schedule.start_time <= at) & (at < schedule.end_time)
-    if not running.any():
-        raise ValueError(
-            f"{schedule.name}: no job runs at={at:g}; the schedule runs from "
-            f"{schedule.start_time.min():g} to {schedule.end_time.max():g} s"
-        )
-    return np.flatnonzero(running)
 
 
 def _intervals(workload: Workload, interval: float | np.ndarray) -> np.ndarray:

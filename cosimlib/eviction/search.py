@@ -89,21 +89,14 @@ def solve_backtracking(problem: EvictionProblem, *, time_limit: float = 10.0) ->
     choices = np.zeros((deadlines, n), dtype=np.uint8)
     proven = np.ones(deadlines, dtype=bool)
     response_time = np.empty(deadlines)
-    levels = _levels(problem)
+    levels = np.zeros(n, dtype=LEVEL)
+    for name, values in problem.arrays._asdict().items():
+        levels[name] = values
     for row in range(deadlines):
         if problem.nodes_needed:
             proven[row] = _solve_one(problem, row, time_limit, levels, choices[row])
         response_time[row] = time.perf_counter() - begin
     return EvictionPlan(problem, "backtracking", choices, proven, response_time)
-
-
-def _levels(problem: EvictionProblem) -> np.ndarray:
-    """The levels of the search before its first choice, one per job."""
-    levels = np.zeros(len(problem), dtype=LEVEL)
-    for name, values in problem.arrays._asdict().items():
-        levels[name] = values
-    levels["tried"] = -1
-    return levels
 
 
 def _solve_one(

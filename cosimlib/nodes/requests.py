@@ -138,9 +138,7 @@ def cluster_of(
     bit = {name: 1 << place for place, name in enumerate(names)} | {"": 1 << MOST_GPUS}
     cores = np.rint(table["cores"].to_numpy() * WHOLE).astype(np.int64)
     memory = table["memory"].to_numpy(np.float64)
-    most = int(
-        max(1, gpus.max(), requests["gpus"].max(), typical["gpus"].max() if len(typical) else 0)
-    )
+    most = max(1, int(gpus.max()))
     nodes = records(
         len(table), NODE, all_cores=cores, gpus=gpus, model=table["model"].map(bit), barred_to=-1
     )

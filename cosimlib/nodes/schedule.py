@@ -295,20 +295,18 @@ def idle_gpus(schedule: NodeSchedule) -> pd.DataFrame:
     workload = schedule.workload
     distinct, number = requests_of(workload)
     cluster = cluster_of(schedule.system, distinct, typical_requests(workload), "first_fit")
-    submit_time, start, end = workload.jobs["submit_time"], schedule.start_time, schedule.end_time
-    runs = end > start  # jobs of no length hold nothing, and do not wait
-    waits = runs & (start > submit_time.to_numpy())
-    time = np.concatenate([end, submit_time, start])
+    start, end = schedule.start_time, schedule.end_time
+    time = np.concatenate([end, workload.jobs["submit_time"], start])
     kind = np.repeat([END, SUBMISSION, START], len(workload))
     order = np.lexsort((kind, time))
     changes = records(
         time.size, CHANGE, time=time[order], kind=kind[order], job=order % max(1, len(workload))
     )
-    changes = changes[np.where(changes.kind == SUBMISSION, waits[changes.job], runs[changes.job])]
+    changes = changes[(end > start)[changes.job]]  # jobs of no length hold nothing, nor wait
     first = np.concatenate([[0], np.cumsum(workload.jobs["nodes"])])
     held = np.array([schedule.node, schedule.gpu_set])
     moments = records(changes.size, MOMENT)
-    size = _replay(cluster, changes, moments, np.append(number, -1), first, held, waits)
+    size = _replay(cluster, changes, moments, number, first, held)
     table = pd.DataFrame(moments[:size]).set_index("time")
     return table / WHOLE
 
@@ -330,7 +328,6 @@ def _replay(
     request: np.ndarray,
     first: np.ndarray,
     held: np.ndarray,
-    waits: np.ndarray,
 ) -> int:
     """What is idle, fragmented and stranded after each instant; how many instants there are."""
     state, size = cluster.state[0], 0
@@ -341,7 +338,7 @@ def _replay(
         if one.kind == SUBMISSION:
             waiting[request[one.job]] += 1
         else:
-            waiting[request[one.job]] -= one.kind == START and waits[one.job]
+            waiting[request[one.job]] -= one.kind == START
             for place in range(first[one.job], first[one.job + 1]):
                 sign = TAKE if one.kind == START else GIVE_BACK
                 change(cluster, request[one.job], held[0, place], held[1, place], sign)

@@ -39,7 +39,6 @@ from papers.maurya2020.figures import (
     plot_moments,
     plot_plan,
     plot_scenario,
-    summarize_moments,
 )
 from papers.maurya2020.measures import variants
 from tests.eviction.test_problem import schedule
@@ -118,15 +117,9 @@ def survey_of(greedy, optimum):
     return pd.DataFrame(rows, columns=SURVEY)
 
 
-def test_a_summary_by_hand():
+def test_kinds_by_hand():
     """Greedy's excess goes 0, 4, 2 at one moment and 0, 2, 0 at the other."""
     survey = survey_of([(9, 7, 4), (5, 2, 0)], [(9, 3, 2), (5, 0, 0)])
-    (row,) = summarize_moments(survey).reset_index().to_dict("records")
-    assert row == {
-        "nodes_needed": 8, "moments": 2, "above": 0.5, "none": 0.5, "free": 0.5,
-        "free_overlapping": 0.5, "first": 0.0, "largest": 3.0, "last": 1.0,
-        "saved_overlapping": 0.0, "saved_blocked": 0.5,
-    }  # fmt: skip
     kinds = kinds_of_evictions(survey).pivot_table(index="deadline", columns="kind", values="share")
     assert kinds["greedy is enough"].tolist() == [1.0, 0.0, 0.0]
     assert kinds["greedy loses, needlessly"].tolist() == [0.0, 0.5, 0.0]
@@ -151,12 +144,7 @@ def test_schedules_without_a_full_moment_have_empty_tables(rows):
     assert moments.total == 0 and moments.summary.startswith("no moment of ")
     survey = survey_moments(example, moments, SETTING)
     assert survey.empty and list(survey) == SURVEY
-    assert kinds_of_evictions(survey).empty and summarize_moments(survey).empty
-
-
-def test_moments_must_be_asked_for_with_a_limit_above_nothing(busy):
-    with pytest.raises(ValueError, match="most=0; expected a number above 0"):
-        full_moments(busy, SETTING, occupied=165, most=0)
+    assert kinds_of_evictions(survey).empty
 
 
 def test_scenarios_that_a_schedule_does_not_have_are_empty_and_say_why():

@@ -43,8 +43,6 @@ PLANS = {
 """The plan, and the node-hours of it that a column of the survey counts."""
 TAKEN = tuple(ACTIONS[KEEP + 1 :])
 """Actions that free nodes."""
-SUMMARY = ["moments", "above", "none", "free", "free_overlapping", "first", "largest", "last",
-           "saved_overlapping", "saved_blocked"]  # fmt: skip
 
 
 def figure_1a(month: Month) -> Drawing:
@@ -392,50 +390,6 @@ def mean_node_hours(survey: pd.DataFrame) -> pd.DataFrame:
         for column, (plan, counted) in PLANS.items()
     ]
     return pd.concat(parts, ignore_index=True)
-
-
-def summarize_moments(survey: pd.DataFrame) -> pd.DataFrame:
-    """One row per number of nodes needed: what `survey_moments` says at the last deadline.
-
-    Returns
-    -------
-    pd.DataFrame
-        By `nodes_needed`: `moments`; the share at which greedy's excess over the optimum at the
-        last deadline is `above` that at the first; at which its excess at the last is `none`; at
-        which the optimum is `free` of loss then, and also if waits overlap (`free_overlapping`);
-        mean node-hours of greedy's excess at the `first` and the `last` deadline, and of each
-        moment's `largest`; `saved_overlapping`, the share of the optimum's loss at the last
-        deadline that overlapping waits save, and `saved_blocked`, the share of its node-hours lost
-        or blocked that the plans of the least cost save.
-    """
-    rows = {needed: _summary(part) for needed, part in survey.groupby("nodes_needed")}
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=SUMMARY)
-    return table.rename_axis("nodes_needed").astype({"moments": "int64"}).round(3)
-
-
-def _summary(part: pd.DataFrame) -> list[float]:
-    """`SUMMARY` of the moments of one number of nodes needed."""
-    excess = (part["greedy"] - part["optimum"]).round(6)
-    final = part["deadline"] == part["deadline"].max()
-    begin, end = excess[part["deadline"] == 0].to_numpy(), excess[final].to_numpy()
-    last = part[final]
-    return [
-        len(last),
-        (end > begin).mean(),
-        (end == 0).mean(),
-        (last["optimum"] <= 1e-9).mean(),
-        (last["overlapping"] <= 1e-9).mean(),
-        begin.mean(),
-        excess.groupby(part["moment"]).max().mean(),
-        end.mean(),
-        1 - _ratio(last["overlapping"].sum(), last["optimum"].sum()),
-        1 - _ratio(last["least_cost"].sum(), last["cost_of_optimum"].sum()),
-    ]
-
-
-def _ratio(part: float, whole: float) -> float:
-    """A share of something; of 0, all of it."""
-    return part / whole if whole > 0 else 1.0
 
 
 FIGURES: dict[str, Callable[..., Drawing]] = {
