@@ -302,14 +302,11 @@ def _check_shortfalls(schedule: ElasticSchedule) -> None:
 
 def _find(wanted: tuple[np.ndarray, ...], rows: tuple[np.ndarray, ...]) -> np.ndarray:
     """The first of the rows that is equal in all columns to each of those wanted, -1 for none."""
-    size, columns = rows[0].size, [np.append(*each) for each in zip(rows, wanted, strict=True)]
-    order = np.lexsort([np.arange(columns[0].size) >= size, *columns[::-1]])
-    other = [np.append(True, each[order][1:] != each[order][:-1]) for each in columns]
-    group = np.flatnonzero(np.any(other, axis=0)) if order.size else order
-    first = np.repeat(order[group], np.diff(np.append(group, order.size)))
-    found = np.empty(order.size, dtype=np.int64)
-    found[order] = np.where(first < size, first, -1)
-    return found[size:]
+    known = pd.MultiIndex.from_arrays(rows)
+    first = np.flatnonzero(~known.duplicated())
+    found = known[first].get_indexer(pd.MultiIndex.from_arrays(wanted))
+    # Where nothing is found, that is the last of these: -1.
+    return np.append(first, -1)[found]
 
 
 def _find_latest(

@@ -83,10 +83,7 @@ class Job:
 
 
 class Machine:
-    """A run; `uses` has (second, job, nodes, use), `evictions` (job, action, time, done, kept).
-
-    `plans` has the nodes and losses to choose from, the nodes needed, and the cost of the choice.
-    """
+    """A run; `uses` has (second, job, nodes, use), `evictions` (job, action, time, done, kept)."""
 
     def __init__(self, jobs, nodes, *, policy, deadline="least_loss", weight=0.0, notice="ignore",
                  reserved=0, step=1, patience=0, turn=0.5):  # fmt: skip
@@ -96,7 +93,7 @@ class Machine:
         self.queue, self.gathering, self.running = [], [], []
         self.coming, self.uncalled = list(jobs), [job for job in jobs if job.call < float("inf")]
         self.writer, self.write_left, self.now, self.closed = None, 0, 0, 0
-        self.uses, self.evictions, self.plans = [], [], []
+        self.uses, self.evictions = [], []
         while self.coming or self.queue or self.gathering or self.running:
             self.instant()
             self.now += self.second()
@@ -412,8 +409,6 @@ class Machine:
             "weighted": lambda row: (cost[row] + self.weight * late[row], row),
         }
         row = min(range(len(cost)), key=keys[self.deadline])
-        loss = [job.nodes * (job.done - job.kept) for job in among]
-        self.plans.append(([job.nodes for job in among], loss, needed, cost[row]))
         for place, job in enumerate(among):
             action = plan.choices[row, place]
             if action:
