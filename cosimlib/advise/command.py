@@ -28,7 +28,6 @@ from cosimlib.advise.checkpoints import read_model, seconds_of
 from cosimlib.advise.cluster import read_cluster
 from cosimlib.advise.text import (
     clean,
-    deadline_text,
     explanation,
     lost,
     nodes_of,
@@ -264,7 +263,7 @@ def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
         owner = clean(str(job["user"]))
         steps.append((taken.end, command, f"{why}; user {owner}" if owner else why))
     reservation = _reservation(advice, choice)
-    lines = [_opening(advice, choice), *reservation]
+    lines = [f"# {title_of(advice, deadline)}", *reservation]
     said = 0.0 if reservation else -1.0
     for at, command, why in sorted(steps, key=lambda step: step[0]):
         if at != said:
@@ -287,14 +286,6 @@ def _reservation(advice: Advice, choice: Choice) -> list[str]:
         f'users="$(id -un)" flags=ignore_jobs nodes={shlex.quote(fold_hosts(nodes))}  '
         "# of a day: keeps waiting jobs off",
     ]
-
-
-def _opening(advice: Advice, choice: Choice) -> str:
-    by = deadline_text(choice, before="within")
-    return (
-        f"# {advice.nodes_needed:,} nodes {by}: {advice.free:,} free, {choice.moment.ended:,} by "
-        f"themselves, {choice.freed:,} by stopping; {lost(choice.loss)} node-hours lost"
-    )
 
 
 def _checkpoint(advice: Advice, taken: Any, job: pd.Series) -> list[tuple[float, str, str]]:

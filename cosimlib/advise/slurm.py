@@ -46,7 +46,7 @@ HELD = ("JobHeldUser", "JobHeldAdmin")
 COLUMNS = {
     "job_id": "int64", "label": "object", "leader": "int64", "name": "object", "user": "object",
     "account": "object", "partition": "object", "qos": "object", "command": "object",
-    "state": "object", "hosts": "object", "held_nodes": "int64", "start": "float64",
+    "state": "object", "hosts": "object", "start": "float64",
     "end": "float64", "run": "float64", "requeue": "bool", "batch": "bool", "reservation": "object",
     "cpus": "float64", "memory": "float64", "gpus": "float64",
 }  # fmt: skip
@@ -168,7 +168,7 @@ def _row(job_id: int, job: dict[str, Any], state: str) -> tuple:
     return (
         job_id, shown, int(het) if het > 0 else 0,
         *(label(job.get(key)) or "" for key in names),
-        state, hosts, 0, start, np.nan if unlimited or not end > 0 else end,
+        state, hosts, start, np.nan if unlimited or not end > 0 else end,
         max(0.0, number(job.get("pre_sus_time"))),
         job.get("requeue") is True and is_batch, is_batch,
         label(job.get("resv_name")) or "",

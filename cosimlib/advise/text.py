@@ -65,14 +65,8 @@ def heading(advice: Advice) -> str:
         f"nodes: {int(snapshot.asked.sum()):,}, of which {advice.free:,} free"
         f"{'; of no use: ' + bad if bad else ''}"
     )
-    state = cluster.jobs["state"]
-    kinds = [(SUSPENDED, "suspended"), (COMPLETING, "completing")]
-    remarks = [
-        f"{int((state == kind).sum()):,} {name}" for kind, name in kinds if (state == kind).any()
-    ]
     held = f" ({cluster.held:,} held)" if cluster.held else ""
-    inside = f" ({', '.join(remarks)})" if remarks else ""
-    lines.append(f"jobs: {len(state):,} on nodes{inside}, {cluster.waiting:,} waiting{held}")
+    lines.append(f"jobs: {len(cluster.jobs):,} on nodes, {cluster.waiting:,} waiting{held}")
     return "\n".join(lines)
 
 
@@ -246,25 +240,15 @@ def _on_model(snapshot: Snapshot) -> list[str]:
     """What the checkpoint model knows of the jobs that may be stopped."""
     if not snapshot.model.applications:
         return ["no checkpoint model: every job can only be killed, and loses all since its start"]
-    judged = snapshot.judged
-    may = snapshot.stoppable
-    writes = np.isfinite(judged["app_write"]) | np.isfinite(judged["sys_write"])
-    unknown = may & (judged["application"] == "").to_numpy()
-    notes = []
-    if unknown.any():
-        notes.append(
-            f"{count(int(unknown.sum()), 'job')} of no application of the model: can only be killed"
-        )
-    named = judged["application"].isin(
-        [each.name for each in snapshot.model.applications if each.checkpoint]
-    )
-    unsized = may & (named & ~writes & (snapshot.cluster.jobs["state"] == RUNNING)).to_numpy()
-    if unsized.any():
-        notes.append(
-            f"{count(int(unsized.sum()), 'job')} whose memory neither Slurm nor the model gives: "
-            "can only be killed"
-        )
-    return notes
+    writes = np.isfinite(snapshot.judged[["app_write", "sys_write"]]).any(axis=1)
+    running = snapshot.cluster.jobs["state"] == RUNNING
+    bare = int((snapshot.stoppable & running & ~writes).sum())
+    if not bare:
+        return []
+    return [
+        f"{count(bare, 'job')} can only be killed: no application of the model that writes "
+        "checkpoints, memory unknown, or of salloc and srun"
+    ]
 
 
 def explanation(advice: Advice, deadline: float | None = None) -> str:

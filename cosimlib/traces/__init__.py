@@ -44,7 +44,6 @@ __all__ = [
     "closures",
     "fetch_trace",
     "find_trace",
-    "is_log",
     "load",
     "load_trace",
     "read_alcf",
@@ -163,9 +162,9 @@ def load(
     if known is None:
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a directory; give the path of a log")
-        if not path.is_file() and not is_log(path.name):
+        if not path.is_file():
             raise FileNotFoundError(
-                f"{str(name_or_path)!r} is neither a file nor a known trace; known are "
+                f"no trace at {name_or_path}: neither a file nor a known trace; known are "
                 f"{', '.join(TRACES)}"
             )
         return _printed(_read(path, options), options)
@@ -182,12 +181,6 @@ def load(
 
 load_trace = load
 """`load` by the name that it has at the front door."""
-
-
-def is_log(name: str) -> bool:
-    """Whether a text ends like the name of a log: an ending of a format, or ``.gz``."""
-    endings = {ending for each in READERS.values() for ending in each.endings}
-    return name.endswith((*endings, ".gz"))
 
 
 def _read(path: Path, options: dict[str, Any]) -> Workload:

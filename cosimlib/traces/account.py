@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import numpy as np
 import pandas as pd
@@ -26,8 +26,6 @@ from cosimlib.workload import InvalidWorkloadError, Workload, account_table
 P = ParamSpec("P")
 
 GZIP_MAGIC = b"\x1f\x8b"
-CHUNK = 1 << 20
-"""Bytes that are decompressed at a time."""
 
 SIZE_LIMIT = "COSIMLIB_LARGEST_LOG"
 """Environment variable: bytes that a log may have, decompressed."""
@@ -163,29 +161,31 @@ def read_bytes(path: Path) -> bytes:
             )
         return data
     try:
-        return _decompressed(path, data, most)
+        with gzip.open(io.BytesIO(data)) as file:
+            data = file.read(int(most) + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise TraceError(
             f"{path}: the gzip file is cut short or damaged ({error}) after {len(data)} bytes; "
             "fetch it again"
         ) from error
-
-
-def _decompressed(path: Path, data: bytes, most: float) -> bytes:
-    """What a gzip file holds, as far as a log may have so much."""
-    chunks, size = [], 0
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-        while chunk := file.read(CHUNK):
-            size += len(chunk)
-            if size > most:
-                raise too_large(path, most)
-            chunks.append(chunk)
-    return b"".join(chunks)
+    if len(data) > most:
+        raise too_large(path, most)
+    return data
 
 
 def compressed(path: Path, data: bytes) -> bytes:
     """Content of a file: gzip if its name ends in ``.gz``, the same bytes each time."""
     return gzip.compress(data, mtime=0) if path.suffix == ".gz" else data
+
+
+def written(table: pd.DataFrame, **options: Any) -> bytes:
+    """A table as CSV: numbers in full, whole ones without a point."""
+
+    def number(value: float) -> str:
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+    text = table.to_csv(index=False, lineterminator="\n", float_format=number, **options)
+    return str(text).encode()
 
 
 def base_name(path: Path) -> str:

@@ -32,7 +32,7 @@ from cosimlib.traces.account import (
     parses,
     read_bytes,
 )
-from cosimlib.traces.texts import Texts, number, read_csv, read_json
+from cosimlib.traces.texts import number, read_csv, read_json
 from cosimlib.workload import Workload, check_workload
 
 COLUMNS = (
@@ -55,7 +55,7 @@ def read_batsim(
     ----------
     path : str or Path
     system : System, optional
-        The machine; by default `nb_res` resources, or those up to the highest that was allocated.
+        The machine; by default `nb_res` resources of a workload document, else unknown.
     name : str, optional
         Name of the workload; by default the file's name without its endings.
     verbose : bool, default True
@@ -118,16 +118,15 @@ def write_batsim(workload: Workload, path: str | Path) -> Path:
         raise TraceError(f"{workload.name}: no job to write to {path}")
     numbers = workload.column("job_id")[jobs.index]
     own = numbers.notna().all() and numbers.is_unique
-    ids = (numbers if own else pd.Series(jobs.index + 1)).astype("int64").tolist()
-    columns = (
-        jobs[name].tolist() for name in ("submit_time", "requested_time", "nodes", "run_time")
+    table = pd.DataFrame({
+        "id": (numbers if own else jobs.index + 1).astype("int64").astype("str"),
+        "subtime": jobs["submit_time"], "walltime": jobs["requested_time"], "res": jobs["nodes"],
+        "profile": jobs["run_time"].map("{:.15g}".format),
+    }, index=jobs.index)  # fmt: skip
+    rows = (
+        {key: value for key, value in row.items() if not pd.isna(value)}
+        for row in table.to_dict("records")
     )
-    rows = []
-    for job, submit, limit, nodes, run in zip(ids, *columns, strict=True):
-        row = {"id": str(job), "subtime": submit, "walltime": limit, "res": nodes}
-        if np.isnan(limit):
-            del row["walltime"]
-        rows.append(row | {"profile": f"{run:.15g}"})
     profiles = {f"{run:.15g}": {"type": "delay", "delay": run} for run in jobs["run_time"].unique()}
     machine = workload.machine
     resources = machine.total_nodes if machine else int(jobs["nodes"].max())
@@ -166,15 +165,7 @@ def _from_csv(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
             "rejected": state.fillna("").str.contains("REJECTED"),
         }
     )
-    return table, _resources(texts)
-
-
-def _resources(texts: Texts) -> int:
-    """One more than the highest number in sets like ``0-3 7``; 0 if unknown."""
-    allocated = texts.labels("allocated_resources").dropna()
-    last = allocated.str.extract(r"([0-9]{1,9})\s*$", expand=False).dropna()
-    highest = int(last.astype("int64").max()) + 1 if len(last) else 0
-    return highest if highest <= MOST_RESOURCES else 0
+    return table, 0
 
 
 def _from_json(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:

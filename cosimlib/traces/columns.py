@@ -24,6 +24,7 @@ from cosimlib.traces.account import (
     known_start,
     parses,
     read_bytes,
+    written,
 )
 from cosimlib.traces.texts import WHOLE, Texts, is_parquet, read_csv, read_parquet
 from cosimlib.workload import (
@@ -90,8 +91,7 @@ def write_csv(workload: Workload, path: str | Path) -> Path:
     """Write the columns of a workload as CSV, as gzip if `path` ends in ``.gz``."""
     check_workload(workload)
     path = Path(path)
-    text = workload.jobs.to_csv(index=False, lineterminator="\n", float_format=_number)
-    write_whole(path, compressed(path, text.encode()))
+    write_whole(path, compressed(path, written(workload.jobs)))
     return path
 
 
@@ -123,11 +123,6 @@ def write_parquet(workload: Workload, path: str | Path) -> Path:
     parquet.write_table(table.replace_schema_metadata(metadata), content)
     write_whole(path, content.getvalue())
     return path
-
-
-def _number(value: float) -> str:
-    """A number in full, whole ones without a point."""
-    return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def _from_csv(path: Path) -> Texts:

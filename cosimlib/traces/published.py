@@ -39,7 +39,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.system import THETA, NodeType, System
 from cosimlib.traces import records
-from cosimlib.traces.account import Account, TraceError, assemble, known_start, parses, read_bytes
+from cosimlib.traces.account import Account, TraceError, assemble, parses, read_bytes
 from cosimlib.traces.records import ARRIVALS, AUTO, UNITS, Arrival, Unit
 from cosimlib.traces.texts import as_numbers, leading_number, read_kinds
 from cosimlib.units import MINUTE
@@ -141,51 +141,44 @@ def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True
     table = read_kinds(
         path, ALCF, needed=ALCF_NEEDED, format_name="a DIM_JOB_COMPOSITE log", fold=str.upper
     )
-    run_time = table["RUNTIME_SECONDS"].where(table["RUNTIME_SECONDS"] >= 0)
-    elapsed = table["END_TIMESTAMP"] - table["START_TIMESTAMP"]
-    mendable = run_time.isna() & (elapsed >= 0)
-    account.add("mended", "run time unknown, end less start taken", int(mendable.sum()))
-    table["RUNTIME_SECONDS"] = run_time.where(~mendable, elapsed)
-    nodes = table[["NODES_REQUESTED", "NODES_USED"]]
-    rules = (
-        ("time of queueing unknown", table["QUEUED_TIMESTAMP"].isna()),
-        ("never started", table["START_TIMESTAMP"].isna()),
-        ("run time unknown", table["RUNTIME_SECONDS"].isna()),
-        ("number of nodes unknown", ~(nodes > 0).any(axis=1)),
-    )
-    table = account.drop(table, rules)
-    names = table["MACHINE_NAME"].dropna().str.strip().str.lower().unique()
+    table, unit = records.counted(_alcf_records(table, account), "nodes", account)
+    names = table["machine"].dropna().str.strip().str.lower().unique()
     machine = MACHINES.get(names[0]) if len(names) == 1 else None
-    jobs, began = _alcf_jobs(table, account), records.began(table["QUEUED_TIMESTAMP"])
-    return assemble(jobs, name, machine, account, path=path, verbose=verbose, began=began)
+    status = (table["exit"] == 0).astype("Int64").where(table["exit"].notna())
+    return records.workload_of(
+        table, unit, account, machine, path=path, name=name, verbose=verbose,
+        job_id=_alcf_ids(table, account), status=status, eligible_time=np.nan,
+    )  # fmt: skip
 
 
-def _alcf_jobs(table: pd.DataFrame, account: Account) -> pd.DataFrame:
-    """The columns of a workload from those of a log."""
-    queued, requested = table["QUEUED_TIMESTAMP"], table["NODES_REQUESTED"]
-    start_time = known_start(table["START_TIMESTAMP"], queued, account)
-    unknown = ~(requested > 0)
-    account.add("noted", "requested nodes unknown, used taken", int(unknown.sum()))
-    exit_status = table["EXIT_STATUS"].fillna(table["EXIT_CODE"])
-    return pd.DataFrame(
-        {
-            "submit_time": queued - queued.min(),
-            "run_time": table["RUNTIME_SECONDS"],
-            "requested_time": table["WALLTIME_SECONDS"].where(table["WALLTIME_SECONDS"] > 0),
-            "nodes": np.ceil(table["NODES_USED"].where(unknown, requested)),
-            "recorded_start": start_time - queued.min(),
-            "job_id": _alcf_ids(table, account),
-            "user": table["USERNAME_GENID"],
-            "group": table["PROJECT_NAME_GENID"],
-            "queue": table["QUEUE_NAME"],
-            "status": (exit_status == 0).astype("Int64").where(exit_status.notna()),
-        }
-    )
+def _alcf_records(table: pd.DataFrame, account: Account) -> pd.DataFrame:
+    """The columns of records from those of a log."""
+    elapsed = table["RUNTIME_SECONDS"].where(table["RUNTIME_SECONDS"] >= 0)
+    mendable = elapsed.isna() & (table["END_TIMESTAMP"] >= table["START_TIMESTAMP"])
+    account.add("mended", "run time unknown, end less start taken", int(mendable.sum()))
+    used = ~(table["NODES_REQUESTED"] > 0) & (table["NODES_USED"] > 0)
+    account.add("noted", "requested nodes unknown, used taken", int(used.sum()))
+    columns = {
+        "submit": table["QUEUED_TIMESTAMP"],
+        "start": table["START_TIMESTAMP"],
+        "end": table["END_TIMESTAMP"].fillna(table["START_TIMESTAMP"] + elapsed),
+        "elapsed": elapsed,
+        "limit": table["WALLTIME_SECONDS"],
+        "nodes": _first_known(table, "NODES_REQUESTED", "NODES_USED"),
+        "job": table["COBALT_JOBID"],
+        "user": table["USERNAME_GENID"],
+        "group": table["PROJECT_NAME_GENID"],
+        "queue": table["QUEUE_NAME"],
+        "machine": table["MACHINE_NAME"],
+        "job_name": table["JOB_NAME"],
+        "exit": table["EXIT_STATUS"].fillna(table["EXIT_CODE"]),
+    }
+    return records.table_of(columns)
 
 
 def _alcf_ids(table: pd.DataFrame, account: Account) -> pd.Series:
     """Cobalt's number, or the leading digits of the job's name (``123.polaris-pbs-01``)."""
-    numbers = table["COBALT_JOBID"]
+    numbers = table["job"]
     shares = numbers.value_counts(normalize=True)
     if len(table) >= 10 and len(shares) and shares.iloc[0] >= CONSTANT:
         same = numbers == shares.index[0]
@@ -193,7 +186,7 @@ def _alcf_ids(table: pd.DataFrame, account: Account) -> pd.Series:
         account.add("noted", f"COBALT_JOBID {number} as nearly everywhere, unknown", same.sum())
         numbers = numbers.where(~same)
     numbers = numbers.where((numbers % 1 == 0) & (numbers.abs() < 2.0**53))
-    return numbers.fillna(leading_number(table["JOB_NAME"])).astype("Int64")
+    return numbers.fillna(leading_number(table["job_name"])).astype("Int64")
 
 
 @parses("a month of F-DATA")

@@ -45,6 +45,7 @@ from cosimlib.traces.account import (
     parses,
     read_bytes,
     shortened,
+    written,
 )
 from cosimlib.traces.swf_header import (
     PROCESSOR_COUNTS,
@@ -427,17 +428,7 @@ def _check_writable(workload: Workload, table: pd.DataFrame) -> None:
 def _format_lines(header: list[str], table: pd.DataFrame) -> bytes:
     """Comment lines, then one line per job: −1 for NaN, whole numbers without a point."""
     comments = "".join(f"; {' '.join(line.split())}\n" for line in header)
-    columns = {field: _as_written(table[field].fillna(-1.0)) for field in FIELDS}
-    lines = pd.DataFrame(columns).to_csv(sep=" ", header=False, index=False, lineterminator="\n")
-    return (comments + lines).encode()
-
-
-def _as_written(values: pd.Series) -> pd.Series:
-    """A column of floats as it is written: whole numbers as integers, fractions in full."""
-    if (values % 1 == 0).all():
-        return values.astype("int64")
-    written = [int(value) if value.is_integer() else value for value in values.tolist()]
-    return pd.Series(written, index=values.index, dtype="object")
+    return comments.encode() + written(table[list(FIELDS)].fillna(-1.0), sep=" ", header=False)
 
 
 def _has_descriptors(data: bytes) -> bool:

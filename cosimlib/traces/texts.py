@@ -37,6 +37,8 @@ NUMBER = r"^([0-9]{1,15})"
 BATCH = 50_000
 """Records that are converted at a time: as texts they take several times their file."""
 MAGIC = b"PAR1"
+NO_VALUE = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>")
+"""Fields of a CSV that say that something is unknown."""
 
 
 class Texts:
@@ -210,36 +212,40 @@ def read_csv(
     format_name: str,
     fold: Callable[[str], str] = str,
 ) -> Texts:
-    """The wanted columns of a CSV with a heading, or all."""
+    """The wanted columns of a CSV with a heading, or all.
+
+    A row with more fields than the heading is refused; what a shorter one lacks is unknown.
+    """
     if not data.strip():
         raise TraceError(f"{path}: the file is empty; expected {format_name}")
-    lines = _lines(path, data)
-    try:
-        table = pd.read_csv(
-            io.BytesIO(data), dtype="str", encoding="utf-8-sig", encoding_errors="replace",
-            skipinitialspace=True, index_col=False,
-            usecols=lambda column: wanted is None or fold(column.strip()) in wanted,
-        )  # fmt: skip
-    except ValueError as error:
-        problem = str(error).removeprefix("Error tokenizing data. C error: ")
-        raise TraceError(
-            f"{path}: not a CSV of job records ({problem}); it begins with {shortened(data)}"
-        ) from error
-    table.columns = [fold(column.strip()) for column in table.columns]
-    table = table.loc[:, ~table.columns.duplicated()]
-    missing = [column for column in needed if column not in table]
+    rows = rows_of(path, data)
+    heading = [fold(name.strip()) for name in next(rows, (1, []))[1]]
+    missing = [column for column in needed if column not in heading]
     if missing:
         raise TraceError(
             f"{path}: no column {', '.join(missing)}; expected {format_name}, the first line reads "
             f"{shortened(data)}"
         )
-    return Texts(path, table, lambda row: f"line {lines[row]}")
+    columns = [name for name in dict.fromkeys(heading) if wanted is None or name in wanted]
+    kept, lines = [heading.index(name) for name in columns], []
+
+    def records() -> Iterator[list[str]]:
+        for line, fields in rows:
+            if len(fields) > len(heading):
+                raise TraceError(
+                    f"{path}: line {line} has {len(fields)} fields; expected {len(heading)}"
+                )
+            lines.append(line)
+            yield [fields[place] if place < len(fields) else "" for place in kept]
+
+    table = in_batches(records(), lambda rows: pd.DataFrame(rows, columns=columns, dtype="str"))
+    return Texts(path, table, lambda row: f"line {lines[row]}", NO_VALUE)
 
 
 def rows_of(path: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV that are not blank: the line on which each begins, and its fields."""
     stream = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace", newline="")
-    rows = csv.reader(stream, skipinitialspace=True)
+    rows = csv.reader(stream, skipinitialspace=True, strict=True)
     line = 1
     try:
         for fields in rows:
@@ -248,21 +254,6 @@ def rows_of(path: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
             line = rows.line_num + 1
     except csv.Error as error:
         raise TraceError(f"{path}: line {line} cannot be read as CSV: {error}") from error
-
-
-def _lines(path: Path, data: bytes) -> list[int]:
-    """The line on which each record of a CSV begins; raise for one with too many fields.
-
-    pandas would take the first field of such rows for an index, or drop the last. Shorter rows are
-    fine: what they lack is unknown.
-    """
-    lines, expected = [], 0
-    for line, fields in rows_of(path, data):
-        expected = expected or len(fields)
-        if len(fields) > expected:
-            raise TraceError(f"{path}: line {line} has {len(fields)} fields; expected {expected}")
-        lines.append(line)
-    return lines[1:]
 
 
 def read_table(path: Path) -> list[tuple[int, list[str]]]:

@@ -126,17 +126,9 @@ def test_partitions_and_features_of_a_real_slurm(asked):
 def test_reserved_nodes_and_limits_of_a_real_slurm(asked):
     """A job in a reservation stays, one whose limit comes is expected to go."""
     slurm = asked
-    slurm.told(
-        "scontrol",
-        "create",
-        "reservation",
-        "ReservationName=beam",
-        "StartTime=now",
-        "Duration=60",
-        "Nodes=n6",
-        f"Users={getpass.getuser()}",
-        "Flags=ignore_jobs",
-    )
+    options = ["StartTime=now", "Duration=60", "Nodes=n6", f"Users={getpass.getuser()}"]
+    reserve = ["scontrol", "create", "reservation", "ReservationName=beam", "Flags=ignore_jobs"]
+    slurm.told(*reserve, *options)
     inside = slurm.submit("-n1", "--reservation=beam", "-t", "5")
     short = slurm.submit("-n1", "-w", "n7", "-t", "5")
     for job in (inside, short):

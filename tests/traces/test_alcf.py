@@ -27,7 +27,7 @@ def test_each_column_of_a_row_becomes_one_of_a_job(capsys):
     assert workload.name == "alcf"
     assert counts(workload) == {
         ("mended", "run time unknown, end less start taken"): 1,
-        ("dropped", "never started"): 1,
+        ("dropped", "not started"): 1,
         ("noted", "started before it arrived, start taken as unknown"): 1,
         ("noted", "requested nodes unknown, used taken"): 1,
         ("mended", "out of order, put in order of submission"): 1,

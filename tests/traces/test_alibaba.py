@@ -1,14 +1,9 @@
 """Alibaba's high-priority and spot GPU jobs: columns, units, machine, bursts; damage by line."""
 
-import shutil
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from cosimlib.audit import audit
-from cosimlib.ondemand import bursts_from_queue, simulate_ondemand
-from cosimlib.synthetic import with_missing_estimates
+from cosimlib.ondemand import bursts_from_queue
 from cosimlib.traces import TraceError, load, read_alibaba, read_openb, recognize
 from tests.traces.reading import DATA, counts
 
@@ -70,23 +65,16 @@ def test_one_model_has_its_own_jobs_and_nodes():
         read_alibaba(JOBS, gpu_model="V100", verbose=False)
 
 
-def test_high_priority_jobs_are_bursts_and_spot_jobs_make_way():
+def test_high_priority_jobs_are_bursts():
     log = read_alibaba(JOBS, gpu_model="A10", verbose=False)
     spot, bursts = bursts_from_queue(log, "HP", longest_delay=0.0)
     assert set(bursts.jobs["queue"]) == {"HP"} and set(spot.jobs["queue"]) == {"Spot"}
-    late = spot.jobs.assign(submit_time=0.0)
-    early = with_missing_estimates(type(spot)(late, "spot", spot.machine), "run_time")
-    known = {"memory_per_node": 24.0, "aggregate_bandwidth": 250.0, "node_bandwidth": 2.0}
-    kept = simulate_ondemand(early, replace(log.machine, **known), bursts, policy="kill")
-    assert audit(kept).bursts["delay"].max() == 0
 
 
 def test_a_heading_tells_the_format(copy):
     path = copy()
     assert recognize(path) == recognize(JOBS) == "alibaba"
     assert load(path, verbose=False).jobs.equals(read_alibaba(path, verbose=False).jobs)
-    shutil.move(path, path.with_name("log"))
-    assert recognize(path.with_name("log")) == "alibaba"
 
 
 @pytest.mark.parametrize(

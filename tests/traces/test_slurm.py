@@ -56,19 +56,13 @@ def test_text_and_json_of_one_slurm_tell_the_same_jobs():
         for workload in (as_text, as_json)
     )
     pd.testing.assert_frame_equal(first, second, check_dtype=False)
-    assert len(first) == 23
+    assert len(first) == 23 == len(of("24.11", "sacct_steps_parsable2.txt"))
     assert as_text.machine.total_nodes == as_json.machine.total_nodes == 8
 
 
 def test_a_name_with_delimiters_is_not_dropped_and_not_misread():
     jobs = of("24.11", "sacct_X_parsable2.txt").jobs.set_index("job_id")
     assert jobs.loc[3, ["run_time", "requested_time", "nodes"]].tolist() == [4, 120, 1]
-
-
-def test_steps_are_dropped_with_an_account():
-    workload = of("24.11", "sacct_steps_parsable2.txt")
-    assert len(workload) == 23
-    assert counts(workload)["dropped", "step of a job"] == 24
 
 
 def test_limits_are_minutes_and_unlimited_is_unknown():
@@ -110,11 +104,6 @@ def test_the_unit_is_chosen_and_not_guessed(tmp_path, unit, nodes):
     workload = read(tmp_path, text({}), unit=unit)
     assert workload.jobs["nodes"].tolist() == [nodes]
     assert (workload.machine is None) == (unit != "nodes")
-
-
-def test_jobs_without_gpus_are_dropped_where_gpus_are_counted(tmp_path):
-    workload = read(tmp_path, text({}, {"AllocTRES": "cpu=8,node=2"}), unit="gpus")
-    assert counts(workload)["dropped", "number of gpus unknown, or none"] == 1
 
 
 def test_jobs_on_part_of_their_nodes_are_noted(tmp_path):

@@ -224,6 +224,8 @@ def test_missing_empty_and_damaged_files_are_refused(tmp_path):
         ("CEA-Curie-2011-2.1-cln.swf.gz", 298_092, 93_312, 14_734),
         ("mira-2018-aug27-dec31.swf.gz", 22_508, 49_152, 0),
         ("intrepid-2009-first3000.swf.gz", 3_000, 40_960, 0),
+        ("HPC2N-2002-2.2-cln.swf.gz", 202_871, 240, 0),
+        ("RICC-2010-2+hdr.swf.gz", 447_786, 8_192, 8),
     ],
 )
 def test_real_logs_have_their_jobs_nodes_and_dropped_records(
