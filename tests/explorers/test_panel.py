@@ -9,12 +9,10 @@ import plotly.graph_objects as go
 import pytest
 from numba.core import event
 
-from cosimlib.explorers import explore_filling, explore_timesharing
+from cosimlib.explorers import explore_filling
 from cosimlib.explorers.knobs import Knob, settle
 from cosimlib.explorers.panel import COMPILING, Panel, tells_compiling
 from cosimlib.figures.publishing import CaptionedFigure, caption, captioned
-from cosimlib.synthetic import edison
-from tests.explorers.redraws import redraws
 
 POLICIES = {"FCFS": "first come", "EASY": "backfilling"}
 
@@ -124,15 +122,6 @@ def test_a_value_follows_from_others_unless_it_is_given_or_kept():
     assert settle(knobs, {}) == {"last": 4, "x": 3}
     assert settle(knobs, {"x": 2, "last": None}) == {"last": 3, "x": 2}
     assert settle(knobs, {"x": 2}, {"last": 7, "x": 8}) == {"last": 4, "x": 2}
-
-
-def test_every_explorer_draws_once_per_change():
-    for panel, values in (
-        (explore_timesharing(edison(1, nodes=16)), {"load": 0.5, "spmd": False, "at": 32_400.0}),
-        (explore_filling(jobs=20), {"policy": "filling C", "speed": 0.5, "accuracy": 0.9}),
-    ):
-        for name, value in values.items():
-            assert redraws(panel, name, [value]) == [1], name
 
 
 def test_a_figure_is_as_wide_as_the_page_and_stays_so():

@@ -196,15 +196,6 @@ def test_more_load_is_more_jobs():
     assert more == pytest.approx(4 * less, rel=0.001)
 
 
-def test_a_seed_makes_one_workload():
-    first, again, other = (synthetic.edison(3, nodes=256, seed=seed) for seed in (5, 5, 6))
-    pd.testing.assert_frame_equal(first.jobs, again.jobs)
-    for column in first.jobs:
-        assert not first.jobs[column].equals(other.jobs[column]), column
-    assert other.name == "synthetic Edison (256 nodes, 3 days, seed 6)"
-    assert synthetic.edison(1).name == "synthetic Edison (5,576 nodes, 1 days, seed 0)"
-
-
 @settings(max_examples=25)
 @given(
     days=st.floats(0.001, 4), nodes=st.integers(16, 600), load=st.floats(0.01, 3),
@@ -218,17 +209,6 @@ def test_any_size_and_length_is_a_workload(days, nodes, load, seed):
     assert frame["run_time"].between(10, 48 * 3_600).all()
     assert frame["nodes"].between(1, nodes).all()
     assert frame["memory"].between(0, 64).all()
-
-
-@pytest.mark.parametrize("bad", [{"days": 0}, {"load": 0}, {"nodes": 15}, {"seed": -1}], ids=str)
-def test_bad_input_is_named(bad):
-    [(name, value)] = bad.items()
-    with pytest.raises(ValueError, match=f"^synthetic Edison: {name}=") as caught:
-        synthetic.edison(**bad)
-    expected = {"nodes": "whole number from 16", "seed": "whole number from 0"}
-    assert f"{name}={value!r}; expected a {expected.get(name, 'number above 0')}" in str(
-        caught.value
-    )
 
 
 def test_a_load_of_ones_own_is_named():

@@ -221,13 +221,6 @@ def test_requested_times_are_replaced_and_the_account_grows():
     pd.testing.assert_frame_equal(first.jobs, again.jobs)
 
 
-def test_the_lublin_model_with_estimates_can_be_scheduled():
-    estimated = synthetic.with_estimates(synthetic.lublin(2_000, seed=3), seed=3)
-    assert estimated.jobs["requested_time"].notna().all()
-    assert estimated.machine.total_nodes == 128
-    assert estimated.name == "Lublin-Feitelson (seed 3)"
-
-
 @settings(max_examples=40)
 @given(
     run_time=st.lists(st.integers(0, 90_000), max_size=80),

@@ -42,14 +42,6 @@ def test_estimates_cover_run_times_and_have_the_documented_accuracy(make, accura
     assert (jobs["run_time"] / jobs["requested_time"]).mean() == pytest.approx(accuracy, abs=0.02)
 
 
-def test_equal_seeds_make_equal_workloads_but_not_on_the_other_machine():
-    one, same, other = (synthetic.intrepid(500, seed=seed).jobs for seed in (1, 1, 2))
-    pd.testing.assert_frame_equal(one, same)
-    assert not one.equals(other)
-    eureka = synthetic.eureka(500, load=0.5, seed=1).jobs
-    assert not np.array_equal(one["submit_time"], eureka["submit_time"])
-
-
 def test_an_offered_load_scales_submissions_and_nothing_else():
     loose = synthetic.intrepid(500, load=0.1, seed=0)
     dense = synthetic.with_offered_load(loose, 40_960, load=0.7)
@@ -60,20 +52,6 @@ def test_an_offered_load_scales_submissions_and_nothing_else():
         synthetic.with_offered_load(loose, 40_960, load=0)
     with pytest.raises(ValueError, match="submitted at once"):
         synthetic.with_offered_load(loose.keep(np.arange(500) < 1, "one"), 40_960, load=0.7)
-
-
-@pytest.mark.parametrize(
-    ("make", "arguments", "message"),
-    [
-        (synthetic.intrepid, {"jobs": 0}, "synthetic Intrepid: jobs=0; expected a whole number"),
-        (synthetic.intrepid, {"seed": -1}, "seed=-1"),
-        (synthetic.intrepid, {"load": 0.0}, "load=0.0; expected a number above 0"),
-        (synthetic.eureka, {"load": 0.6}, "load=0.6 and no jobs; .* 0.25, 0.48, 0.5, 0.75"),
-    ],
-)
-def test_arguments_that_make_no_workload_are_refused(make, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        make(**arguments)
 
 
 @pytest.mark.traces

@@ -85,23 +85,3 @@ def test_a_stream_offers_its_load():
     apart = np.concatenate([stream.jobs["submit_time"].diff().dropna() for stream in streams])
     assert apart.std() == pytest.approx(apart.mean(), rel=0.05)
     assert metrics.offered_load(streams[0], LOMONOSOV) == pytest.approx(0.8, rel=0.01)
-
-
-def test_a_seed_gives_the_same_jobs_and_another_one_others():
-    first, again, other = (synthetic.lomonosov(2, seed=seed).jobs for seed in (4, 4, 5))
-    pd.testing.assert_frame_equal(first, again)
-    assert not first.equals(other)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"days": 0}, "days=0; expected a number above 0"),
-        ({"accuracy": 1.01}, "accuracy=1.01; expected a number from 0 to 1"),
-        ({"load": 0}, r"load=0; expected a number from 1e-06 to 1,000, or None for jobs"),
-        ({"seed": -1}, "seed=-1; expected a whole number from 0"),
-    ],
-)
-def test_bad_arguments_say_what_was_expected(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        synthetic.lomonosov(**wrong)
