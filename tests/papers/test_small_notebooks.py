@@ -16,8 +16,8 @@ def test_evictions_of_a_few_jobs():
     assert shown.figures.keys() == maurya2020.FIGURES.keys()
 
 
-def test_coupled_machines_of_a_day():
-    shown = run_cells(ROOT / "notebooks/2-coscheduling.ipynb", days=1.0, seeds=2)
+def test_coupled_machines_of_half_a_day():
+    shown = run_cells(ROOT / "notebooks/2-coscheduling.ipynb", days=0.5, seeds=2)
     assert shown.figures.keys() == tang2011.FIGURES.keys()
 
 
@@ -42,7 +42,7 @@ def test_filling_of_a_few_days(monkeypatch):
 
 def test_elastic_partitions_of_a_few_jobs(monkeypatch):
     draws = duplyakin2017.paper_inputs("synthetic").draw(seed=0)
-    few = {name: each.keep(each.jobs.index < 400, "the first") for name, each in draws.items()}
+    few = {name: each.keep(each.jobs.index < 200, "the first") for name, each in draws.items()}
     monkeypatch.setattr(duplyakin2017.Inputs, "draw", lambda self, **knobs: few)
     shown = run_cells(ROOT / "notebooks/5-elastic.ipynb", trace="synthetic")
     assert shown.figures.keys() == duplyakin2017.FIGURES.keys()
