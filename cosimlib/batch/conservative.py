@@ -206,13 +206,13 @@ def _keep_reservations(
         if state.overdue or was_overdue or is_broken:
             _renew(jobs, expected, state, waiting, profile)
         else:
-            _begin_due(jobs, ends, expected, state, waiting)
+            _begin_reserved(jobs, ends, expected, state, waiting)
             if ended and state.movable_before > state.now:
                 _compress(jobs, state, waiting, profile)
         first, queued = _submit(jobs, state, waiting), waiting[: state.waiting]
         _reserve_all(jobs, state, profile, queued[queued.size - (state.submitted - first) :])
         _promise(jobs, first, state.submitted)
-        _begin_due(jobs, ends, expected, state, waiting)
+        _begin_reserved(jobs, ends, expected, state, waiting)
 
 
 @kernel
@@ -249,7 +249,7 @@ def _plan_anew(
                 place += 1
         if is_whole:
             _promise(jobs, first, state.submitted)
-        _begin_due(jobs, ends, expected, state, waiting)
+        _begin_reserved(jobs, ends, expected, state, waiting)
 
 
 @kernel
@@ -274,7 +274,7 @@ def _absorb_ends(
 ) -> bool:
     """End jobs, and let what they leave early be free in the plan; whether any ends by now."""
     ended = False
-    while machines.is_end_due(ends, state):
+    while machines.ends_by_now(ends, state):
         job, ended = jobs[machines.end(jobs, ends, expected, state, state.running)], True
         expected_end = job.start_time + job.requested_time
         if expected_end > state.now:
@@ -329,7 +329,7 @@ def _promise(jobs: np.recarray, first: int, last: int) -> None:
 
 
 @kernel
-def _begin_due(
+def _begin_reserved(
     jobs: np.recarray,
     ends: np.recarray,
     expected: np.recarray,

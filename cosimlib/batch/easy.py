@@ -297,7 +297,7 @@ def _simulate(
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
         state.now = event
-        if machines.is_end_due(ends, state):
+        if machines.ends_by_now(ends, state):
             machines.end(jobs, ends, expected, state, state.running)
         elif state.next_edge <= state.now:
             machines.pass_edges(jobs, ends, expected, edges, state)

@@ -85,7 +85,7 @@ def begin(
 
 
 @kernel
-def is_end_due(ends: np.recarray, state: np.record) -> bool:
+def ends_by_now(ends: np.recarray, state: np.record) -> bool:
     """Whether a job ends by now."""
     return ends[state.running].time <= state.now
 

@@ -107,7 +107,7 @@ def _simulate(
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
         state.now = event
-        if machines.is_end_due(ends, state):
+        if machines.ends_by_now(ends, state):
             job = jobs[machines.end(jobs, ends, expected, state, state.running)]
             user = jobs[job.user]
             user.ended, user.before, user.last = user.ended + 1, user.last, job.run_time
