@@ -443,12 +443,15 @@ def _reserve(machine: Machine, ahead: Ahead, head: np.record, wanted: int, durat
         expected[row].time = own.expected
         expected[row].nodes = own.width + kept - _kept_from(state, head)
         kept = _kept_from(state, head)
-    for row in range(known):
-        backfilling.expect(expected, state, ahead.steps[row].time, ahead.steps[row].nodes)
-    begin = backfilling.earliest_start(expected, state, wanted, duration, state.now)
-    state.limits, reserved = 0, (begin, begin + duration, wanted)
-    until = state.now + state.longest
-    backfilling.limit_by_falls(expected, limits, state, reserved, state.now, until)
+    if known == 0:
+        backfilling.reserve(expected, limits, state, wanted, state.now)
+    else:
+        for row in range(known):
+            backfilling.expect(expected, state, ahead.steps[row].time, ahead.steps[row].nodes)
+        begin = backfilling.earliest_start(expected, state, wanted, duration, state.now)
+        state.limits, reserved = 0, (begin, begin + duration, wanted)
+        until = state.now + state.longest
+        backfilling.limit_by_falls(expected, limits, state, reserved, state.now, until)
     state.free, state.used = free, used
     for place in range(lists[COLLECTING, LENGTH]):
         remove(machine, EXPECTED, lists[COLLECTING, place])
