@@ -32,15 +32,14 @@ THOROUGH = os.environ.get("COSIMLIB_THOROUGH") == "1"
 ROOT = Path(__file__).resolve().parents[1]
 
 AT_NIGHT = frozenset((
-    *ROOT.glob("notebooks/[1-6]-*.ipynb"),
+    *ROOT.glob("notebooks/[346]-*.ipynb"),
     *ROOT.glob("notebooks/explore/*.ipynb"),
     *(ROOT / "tests" / "browser" / f"test_{name}.py"
       for name in ("batch", "coscheduling", "elastic", "filling", "ondemand")),
 ))  # fmt: skip
-"""Notebooks in kernels, and explorers in JupyterLab, that take a third of the suite's time: they
-run in a thorough run only.
+"""Notebooks in kernels, and explorers in JupyterLab, that take long: in a thorough run only.
 
-Otherwise the cells of the notebooks run in this process, those of papers on small experiments
+Otherwise the cells of these notebooks run in this process, those of papers on small experiments
 (`tests/papers/test_small_notebooks.py`, `tests/papers/test_bursts.py`,
 `tests/explorers/test_notebooks.py`), and `tests/browser` opens every explorer in the app.
 """

@@ -1,24 +1,13 @@
-"""Notebooks of papers on small experiments: every cell runs, and its assertions hold.
+"""Two long notebooks on small experiments: every cell runs, and its assertions hold.
 
 At night the notebooks run as they are stored, and show the same outputs (`tests.suites`).
 """
 
-from papers import duplyakin2017, hofmeyr2016, maurya2020, tang2011
+from papers import hofmeyr2016
 from papers.hofmeyr2016 import experiment as sharing
 from papers.polyakov2018 import experiment as filling
 from tests.cells import run_cells
 from tests.suites import ROOT
-
-
-def test_evictions_of_a_few_jobs():
-    few = {"scenario_jobs": [6, 8, 10], "memory_seeds": 2, "time_limit": 0.01, "moment_cells": 1e7}
-    shown = run_cells(ROOT / "notebooks/1-eviction.ipynb", **few)
-    assert shown.figures.keys() == maurya2020.FIGURES.keys()
-
-
-def test_coupled_machines_of_half_a_day():
-    shown = run_cells(ROOT / "notebooks/2-coscheduling.ipynb", days=0.5, seeds=2)
-    assert shown.figures.keys() == tang2011.FIGURES.keys()
 
 
 def test_time_sharing_of_a_few_days(monkeypatch):
@@ -38,11 +27,3 @@ def test_filling_of_a_few_days(monkeypatch):
     few = {"accuracies": [0.0, 0.5, 1.0], "queue_depths": [10]}
     shown = run_cells(ROOT / "notebooks/4-filling.ipynb", **few)
     assert len(shown.figures) == 7
-
-
-def test_elastic_partitions_of_a_few_jobs(monkeypatch):
-    draws = duplyakin2017.paper_inputs("synthetic").draw(seed=0)
-    few = {name: each.keep(each.jobs.index < 200, "the first") for name, each in draws.items()}
-    monkeypatch.setattr(duplyakin2017.Inputs, "draw", lambda self, **knobs: few)
-    shown = run_cells(ROOT / "notebooks/5-elastic.ipynb", trace="synthetic")
-    assert shown.figures.keys() == duplyakin2017.FIGURES.keys()
