@@ -73,6 +73,9 @@ def pytest_collect_file(file_path, parent):
     return collectors
 
 
-def pytest_ignore_collect(collection_path):
+def pytest_collection_modifyitems(items):
     """Leave what takes long to thorough runs."""
-    return True if collection_path in AT_NIGHT and not THOROUGH else None
+    at_night = pytest.mark.skip(reason="takes long: COSIMLIB_THOROUGH=1 runs it")
+    for item in items:
+        if item.path in AT_NIGHT and not THOROUGH:
+            item.add_marker(at_night)

@@ -107,7 +107,8 @@ def explore_filling(
     made = source is None
     if source is None:
         check.whole("jobs", jobs, 1)
-        source = synthetic.lomonosov(1.0, seed=settings.get("seed") or 0)
+        # The jobs of a day are more than 5,000.
+        source = synthetic.lomonosov(max(1.0, jobs / 5_000), seed=settings.get("seed") or 0)
         source = source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}")
     timeline = Timeline(source, system, jobs, partial(estimated, all_made=True))
     known = bool(timeline.log.workload.jobs["requested_time"].notna().any()) and not made
