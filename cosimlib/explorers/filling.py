@@ -24,6 +24,7 @@ from cosimlib.filling import FilledSchedule, full_queue, saved_every, use_table
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.estimates import with_round_estimates
+from cosimlib.synthetic.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
 from cosimlib.system import System
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
@@ -107,8 +108,8 @@ def explore_filling(
     made = source is None
     if source is None:
         check.whole("jobs", jobs, 1)
-        # The jobs of a day are more than 5,000.
-        source = synthetic.lomonosov(max(1.0, jobs / 5_000), seed=settings.get("seed") or 0)
+        days = jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440)
+        source = synthetic.lomonosov(max(1.0, days), seed=settings.get("seed") or 0)
         source = source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}")
     timeline = Timeline(source, system, jobs, partial(estimated, all_made=True))
     known = bool(timeline.log.workload.jobs["requested_time"].notna().any()) and not made
