@@ -198,8 +198,8 @@ def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFra
     ------
     FileNotFoundError
     TraceError
-        If the heading or a number is wrong; names the file, the line, the value and what was
-        expected.
+        If the heading or a number is wrong, or a line names fewer than two jobs; names the file,
+        the line, the value and what was expected.
     """
     lines = read_table(Path(path))
     heading = lines[0][1] if lines else []
@@ -214,14 +214,22 @@ def read_mates(path: str | Path, machines: Mapping[str, Workload]) -> pd.DataFra
         jobs, numbers = workload.column("job_id"), table[machine]
         jobs = jobs.astype("str") if jobs.notna().any() else jobs.index.astype("str").to_series()
         rows = pd.Series(range(len(jobs)), jobs)[~jobs.duplicated(keep=False).to_numpy()]
-        groups[machine] = numbers.map(rows).astype("Int64")
-        wrong = (numbers != "") & (groups[machine].isna() | numbers.duplicated())
+        plain = numbers.str.replace("^0+(?=[0-9])", "", regex=True)
+        groups[machine] = plain.map(rows).astype("Int64")
+        wrong = (numbers != "") & (groups[machine].isna() | plain.duplicated())
         if wrong.any():
             row = int(wrong.idxmax())
             raise TraceError(
                 f"{path}: line {lines[row + 1][0]}: {machine} is {numbers[row]!r}; expected the "
                 "number of one job, which no line before it has"
             )
+    members = groups.notna().sum(axis=1)
+    if (few := members < 2).any():
+        row = int(few.idxmax())
+        raise TraceError(
+            f"{path}: line {lines[row + 1][0]} names {'one' if members[row] else 'no'} job; "
+            "expected jobs on two machines or more"
+        )
     return groups
 
 

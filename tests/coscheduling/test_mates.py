@@ -165,7 +165,7 @@ def logs(tmp_path):
 
 def test_two_logs_and_a_file_of_mates(tmp_path, logs):
     path = tmp_path / "mates.csv"
-    path.write_text("y, x\n1,11\n\n3,13\n")
+    path.write_text("y, x\n01,11\n\n3,0013\n")
     mates = read_mates(path, logs)
     assert mates.to_dict("list") == {"x": [0, 2], "y": [0, 2]}
     assert (mate_groups(couple(logs, mates)) >= 0).sum() == 4
@@ -180,6 +180,9 @@ def test_two_logs_and_a_file_of_mates(tmp_path, logs):
         ("x,y\n11,one\n", "line 2: y is 'one'; expected the number of one job"),
         ("x,y\n11,1\n12,7\n", "line 3: y is '7'; expected the number of one job"),
         ("x,y\n11,1\n11,2\n", "line 3: x is '11'; expected .* which no line before it has"),
+        ("x,y\n11,1\n12,01\n", "line 3: y is '01'; expected .* which no line before it has"),
+        ("x,y\n11,\n", "line 2 names one job; expected jobs on two machines or more"),
+        ("x,y\n11,1\n,\n", "line 3 names no job; expected jobs on two machines or more"),
     ],
 )
 def test_files_of_mates_that_are_wrong_are_refused(tmp_path, logs, text, message):
