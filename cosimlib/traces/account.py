@@ -32,6 +32,8 @@ SIZE_LIMIT = "COSIMLIB_LARGEST_LOG"
 SHARE_OF_MEMORY = 16
 """By default a log may have this part of the memory: its jobs take up to 13 times their text."""
 UNKNOWN_MEMORY = 8e9
+CHUNK = 1 << 18
+"""Bytes that are decompressed at a time."""
 
 EPOCH = 631_152_000.0
 """Seconds from 1970 to 1990: a log whose first job is submitted later tells times of the epoch."""
@@ -160,17 +162,20 @@ def read_bytes(path: Path) -> bytes:
                 "it is plain text, else fetch it again"
             )
         return data
+    chunks, size = [], 0
     try:
         with gzip.open(io.BytesIO(data)) as file:
-            data = file.read(int(most) + 1)
+            while size <= most and (chunk := file.read(CHUNK)):
+                chunks.append(chunk)
+                size += len(chunk)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise TraceError(
             f"{path}: the gzip file is cut short or damaged ({error}) after {len(data)} bytes; "
             "fetch it again"
         ) from error
-    if len(data) > most:
+    if size > most:
         raise too_large(path, most)
-    return data
+    return b"".join(chunks)
 
 
 def compressed(path: Path, data: bytes) -> bytes:

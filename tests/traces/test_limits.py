@@ -56,6 +56,12 @@ def test_what_may_be_read_is_read(tmp_path, small):
         read_bytes(written(tmp_path / "a.gz", content + b"1"))
 
 
+@pytest.mark.parametrize("most", ["inf", "1e13", "1e20"])
+def test_a_limit_beyond_any_memory_asks_for_no_memory(tmp_path, monkeypatch, most):
+    monkeypatch.setenv(KNOB, most)
+    assert read_bytes(written(tmp_path / "a.gz", b"1" * SMALL)) == b"1" * SMALL
+
+
 def test_the_limit_is_a_part_of_the_memory_or_what_the_knob_says(monkeypatch):
     monkeypatch.delenv(KNOB, raising=False)
     assert 10**7 < largest_log() < 10**12
