@@ -163,7 +163,10 @@ def _from_parquet(path: Path) -> tuple[Texts, dict[str, Any]]:
     """The columns of a parquet file, and what its metadata tell of the workload."""
     table = read_parquet(path, None, needed=NEEDED, format_name=FORMAT)
     known = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
-    return Texts(path, table.to_pandas(), "row {}".format), known
+    unnamed = [name for name in table.column_names if name.startswith("__index_level_")]
+    # An index that pandas wrote is a column like any other, unless it has no name.
+    jobs = table.drop_columns(unnamed).to_pandas(ignore_metadata=not known)
+    return Texts(path, jobs, "row {}".format), known
 
 
 def _system(machine: dict[str, Any] | None) -> System | None:

@@ -244,11 +244,20 @@ def read_csv(
 
 def rows_of(path: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV that are not blank: the line on which each begins, and its fields."""
-    stream = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace", newline="")
-    rows = csv.reader(stream, skipinitialspace=True, strict=True)
+    ended = False
+
+    def lines() -> Iterator[str]:
+        nonlocal ended
+        yield from io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace", newline="")
+        ended = True
+
+    rows = csv.reader(lines(), skipinitialspace=True)
     line = 1
     try:
         for fields in rows:
+            # Only a row whose quote is never closed reads on after the last line.
+            if ended:
+                raise csv.Error("unexpected end of data")
             if len(fields) > 1 or any(map(str.strip, fields)):
                 yield line, fields
             line = rows.line_num + 1

@@ -286,3 +286,23 @@ def test_the_command_converts_or_says_why_not(tmp_path):
     done = subprocess.run([*command, tmp_path / "no.swf", target], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("no trace at ")
+
+
+def test_an_index_is_a_column(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = pd.DataFrame({"submit_time": [0.0, 5.0], "run_time": 7.0, "nodes": [1, 2]})
+    table.set_index("submit_time").to_parquet(tmp_path / "named.parquet")
+    table.set_index(np.array([4, 2])).to_parquet(tmp_path / "unnamed.parquet")
+    for name in ("named", "unnamed"):
+        jobs = read_columns(tmp_path / f"{name}.parquet", verbose=False).jobs
+        assert jobs["submit_time"].tolist() == [0, 5] and "run_time" in jobs
+        assert not [column for column in jobs if "index" in column]
+
+
+def test_quotes_within_a_field_are_read_and_one_that_is_not_closed_is_refused(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('submit_time,run_time,nodes,user\n0,5,1,"a" b\n1,5,1,"c\nd"\n2,5,1,"e"\n')
+    assert read_columns(path, verbose=False).jobs["user"].tolist() == ["a b", "c\nd", "e"]
+    path.write_text('submit_time,run_time,nodes,user\n0,5,1,a\n1,5,1,"b\n2,5,1,c\n')
+    with pytest.raises(TraceError, match=r"x\.csv: line 3 cannot be read as CSV: unexpected end"):
+        read_columns(path, verbose=False)
