@@ -239,7 +239,7 @@ def _as_text(job: dict[str, Any]) -> list[str]:
     for each in granted if isinstance(granted, list) else ():
         if isinstance(each, dict) and number(each.get("count")) >= 0:
             kind = "/".join(filter(None, map(label, (each.get("type"), each.get("name")))))
-            amounts.setdefault(kind, f"{number(each['count']):.0f}{'M' * (kind == 'mem')}")
+            amounts.setdefault(kind, f"{number(each['count']):.15g}{'M' * (kind == 'mem')}")
     state = state.get("current") if isinstance(state, dict) else state
     state = state[0] if isinstance(state, list) and state else state
     clock = ("submission", "eligible", "start", "end", "elapsed", "limit")

@@ -214,6 +214,18 @@ def test_values_of_another_kind_in_json_are_unknown(tmp_path):
     assert counts(workload)["dropped", "number of nodes unknown, or none"] == 6
 
 
+def test_parts_of_cpus_in_json_are_kept(tmp_path):
+    document = json.loads((DATA / "slurm-24.11" / "sacct.json").read_text())
+    job = document["jobs"][0] | {"tres": {"allocated": [
+        {"type": "cpu", "count": 8.5}, {"type": "node", "count": 1},
+        {"type": "mem", "count": 1000.5},
+    ]}}  # fmt: skip
+    content = json.dumps({"jobs": [job]})
+    assert read(tmp_path, content, "x.json", unit="cores").jobs["nodes"].tolist() == [9]
+    jobs = read(tmp_path, content, "x.json").jobs
+    assert jobs[["cores", "memory"]].iloc[0].tolist() == [8.5, 1000.5 * 2**20 / 1e9]
+
+
 def test_a_first_column_that_is_no_number_begins_records_by_its_fields(tmp_path):
     heading = "User|" + HEADING.replace("|User", "")
     workload = read(tmp_path, text({}, {"JobIDRaw": "8"}, heading=heading))
