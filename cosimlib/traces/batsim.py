@@ -37,8 +37,7 @@ from cosimlib.workload import Workload, check_workload
 
 COLUMNS = (
     "job_id", "submission_time", "requested_number_of_resources", "requested_time", "success",
-    "final_state", "starting_time", "execution_time", "finish_time", "allocated_resources",
-    "workload_name", "profile",
+    "final_state", "starting_time", "execution_time", "profile",
 )  # fmt: skip
 NEEDED = ("submission_time", "requested_number_of_resources", "execution_time")
 WORKLOAD = "a workload of Batsim's"
@@ -85,8 +84,8 @@ def read_batsim(
     path, account = Path(path), Account()
     name = name or base_name(path)
     data = read_bytes(path)
-    read = _from_json if data.lstrip()[:1] in (b"{", b"[") else _from_csv
-    table, resources = read(path, data)
+    as_json = data.lstrip()[:1] in (b"{", b"[")
+    table, resources = _from_json(path, data) if as_json else (_from_csv(path, data), 0)
     del data
     machine = system or (System(name, {"main": resources}) if resources else None)
     jobs = _jobs(account.drop(table, _drop_rules(table)), account)
@@ -146,13 +145,13 @@ def is_batsim(beginning: bytes) -> bool:
     return b"submission_time" in (first := text.split(b"\n", 1)[0]) and b"execution_time" in first
 
 
-def _from_csv(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
-    """The rows of jobs.csv, and the number of resources up to the highest allocated."""
+def _from_csv(path: Path, data: bytes) -> pd.DataFrame:
+    """The rows of jobs.csv."""
     texts = read_csv(path, data, COLUMNS, needed=NEEDED, format_name="Batsim's jobs.csv")
     starts, success = texts.numbers("starting_time"), texts.numbers("success")
     state = texts.labels("final_state")
     status = success.where(success.isna() | (success == 1), 0)
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "submit": texts.numbers("submission_time"),
             "run": texts.numbers("execution_time"),
@@ -165,7 +164,6 @@ def _from_csv(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
             "rejected": state.fillna("").str.contains("REJECTED"),
         }
     )
-    return table, 0
 
 
 def _from_json(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
