@@ -179,6 +179,10 @@ def _doubts(jobs: pd.DataFrame, now: float, by_file: bool) -> list[str]:
             "most jobs are past their limits by the time of the file, which may be newer than what "
             "it says: give the time with --now"
         )
+    if ahead := int((running["start"] > now + STALE).sum()):
+        notes.append(
+            f"{count(ahead, 'job')} started after the moment of the advice: is it the right one?"
+        )
     unknown = jobs.loc[jobs["state"] == UNKNOWN, "label"].tolist()
     if unknown:
         notes.append(

@@ -66,7 +66,10 @@ def heading(advice: Advice) -> str:
         f"{'; of no use: ' + bad if bad else ''}"
     )
     held = f" ({cluster.held:,} held)" if cluster.held else ""
-    lines.append(f"jobs: {len(cluster.jobs):,} on nodes, {cluster.waiting:,} waiting{held}")
+    states = cluster.jobs["state"].value_counts()
+    odd = [f"{states[kind]:,} {kind}" for kind in (SUSPENDED, COMPLETING) if kind in states]
+    inside = f" ({', '.join(odd)})" if odd else ""
+    lines.append(f"jobs: {states.sum():,} on nodes{inside}, {cluster.waiting:,} waiting{held}")
     return "\n".join(lines)
 
 

@@ -55,10 +55,13 @@ def test_a_suspended_job_stands_and_a_completing_one_goes_in_24_11():
         "14+0": "running", "14+1": "running", "16": "running", "18": "suspended", "21": "running",
     }  # fmt: skip
     assert cluster.jobs.set_index("label")["run"]["18"] == 9.0
-    assert states(real("24.11", "squeue-2"))["19"] == "completing"
+    going = real("24.11", "squeue-2")
+    assert states(going)["19"] == "completing"
+    assert "on nodes (1 completing), " in text_of(advise(1, going))
     advice = advise(6, cluster, within=300)
     assert advice.snapshot.until[3] == np.inf, "it does not end while it stands"
     assert "1 job suspended" in text_of(advice)
+    assert "jobs: 5 on nodes (1 suspended), " in text_of(advice)
 
 
 def test_components_of_a_heterogeneous_job_go_together():
@@ -111,6 +114,13 @@ def test_an_old_file_with_a_new_time_is_doubted(tmp_path):
     told = " ".join(notes_on(advise(1, cluster).snapshot))
     assert "1 job past its limit" in told
     assert advise(2, cluster).table()["end"].max() == 0, "nobody knows when it ends"
+
+
+def test_a_moment_before_jobs_started_is_doubted(tmp_path):
+    paths = machine_of((Job(1, ("n1",)),), 2).save(tmp_path)
+    assert not read_cluster(*paths, now=NOW - 3600).notes, "clocks differ a little"
+    notes = read_cluster(*paths, now=NOW - 7200).notes
+    assert notes == ("1 job started after the moment of the advice: is it the right one?",)
 
 
 def test_a_job_just_past_its_limit_is_expected_to_go(tmp_path):
