@@ -165,7 +165,8 @@ def check_memory(table: str, needed: int, limit: int = MEMORY_LIMIT) -> None:
     """Raise an error if a table, such as "8 jobs × 16 deadlines", needs too much memory."""
     if needed > limit:
         raise MemoryError(
-            f"{table} take {needed:,} bytes; the limit is {limit:,}: take a longer step"
+            f"{table} take {needed:,} bytes; the limit is {limit:,}: take a longer step, "
+            "or raise memory_limit where it is an argument"
         )
 
 

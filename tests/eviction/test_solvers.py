@@ -208,7 +208,7 @@ def test_choices_of_a_large_problem_fit_in_one_gibibyte():
     table, chosen = _fill(problem, 10_000, 10_000, 2**30)
     assert chosen.shape[:2] == (1000, 61) and table.shape[1] > 10_000
     assert table.nbytes + chosen.nbytes < 2**30 / 4
-    with pytest.raises(MemoryError, match="take a longer step"):
+    with pytest.raises(MemoryError, match="take a longer step, or raise memory_limit where"):
         solve_dynamic(problem, memory_limit=10**6)
 
 
