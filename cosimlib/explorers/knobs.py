@@ -89,6 +89,10 @@ class Knob:
     def check(self, given: Any, now: Settings) -> None:
         """Raise ValueError for a value that the control does not offer."""
         if self.options is not None:
+            if self.kind == "range":
+                is_pair = isinstance(given, tuple | list) and len(given) == 2
+                expected = f"two of {', '.join(map(repr, self.options))}"
+                check.that(self.name, given, is_pair, expected)
             for each in given if self.kind == "range" else [given]:
                 check.choice(self.name, each, self.options)
             return

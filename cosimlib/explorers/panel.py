@@ -143,7 +143,7 @@ class Panel(VBox):
         return {name: control.value for name, control in self.controls.items()}
 
     def choose(self, **values: Any) -> None:
-        """Set several controls by their names, in any order, and draw once.
+        """Set several controls by their names, in any order, and draw once; None: as it is.
 
         Raises
         ------
@@ -151,12 +151,13 @@ class Panel(VBox):
             For a name that no control has, and for a value that its control does not offer beside
             the others. Then everything is as before.
         """
-        self._set(settle(self._knobs, values, self._kept(self.settings | values)))
+        asked = {name: value for name, value in values.items() if value is not None}
+        self._set(settle(self._knobs, values, self._kept(self.settings | asked)))
         self._redraw()
 
     def _kept(self, now: Settings) -> Settings:
         """The settings that stay: where other days are chosen, some controls take their own."""
-        same_days = now.get("period") == self._drawn_for.get("period")
+        same_days = same(now.get("period"), self._drawn_for.get("period"))
         return {knob.name: now[knob.name] for knob in self._knobs
                 if same_days or not callable(knob.value)}  # fmt: skip
 

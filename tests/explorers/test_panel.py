@@ -60,6 +60,24 @@ def test_what_is_chosen_is_set_and_drawn_once(panel, values):
     assert panel.text.value == str(panel.settings)
 
 
+@pytest.mark.parametrize("name", ["policy", "spmd", "load", "part"])
+def test_none_leaves_a_control_as_it_is(panel, name):
+    panel.choose(load=0.7, policy="EASY")
+    before = panel.settings
+    panel.choose(**{name: None})
+    assert panel.settings == before and len(panel.drawn) == 2
+    panel.choose(**{"nodes": 16, name: None})
+    assert panel.settings == before | {"nodes": 16} and len(panel.drawn) == 3
+
+
+@pytest.mark.parametrize("given", [3, (1,), (), (0, 1, 2), "01", np.array([0, 1])])
+def test_a_range_is_two_of_its_options(given):
+    knob = Knob("period", (0, 1), "days", options=range(4), kind="range")
+    message = f"period={given!r}; expected two of 0, 1, 2, 3"
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        settle([knob], {"period": given})
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_order_of_names_does_not_matter(panel, order):
     """A part of 40 needs 64 nodes, a part of 2 is left when there are 2."""
