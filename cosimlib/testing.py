@@ -6,8 +6,8 @@ a smaller workload that still breaks it, and prints it as Python code.
 
 Times of random workloads are whole seconds within a minute. So many events happen at the same
 instant, and shifted or doubled schedules are exactly equal. Some jobs run longer than their
-request; some have a run time of 0. One workload has no jobs, and of every ten one has only jobs as
-wide as the machine.
+request; some have a run time of 0. The fourth workload has no jobs; of every ten, one has only jobs
+as wide as the machine, and one has only jobs that are submitted at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -178,15 +178,16 @@ def _error(name: str, law: str, case: Case, cause: Exception) -> PolicyError:
 def random_cases(random: np.random.Generator, count: int, columns: Sequence[str]) -> Iterator[Case]:
     """Random cases: up to ten jobs on up to eight nodes; 1 to 3 in additional columns."""
     for number in range(count):
-        n, nodes = int(random.integers(1, 11)) * (number > 0), int(random.integers(1, 9))
+        n, nodes = int(random.integers(1, 11)) * (number != 3), int(random.integers(1, 9))
         fewest = nodes if number % 10 == 1 else 1
         run_time = random.integers(0, 13, n)
         beyond = random.integers(0, 9, n)
         if random.random() < 0.5:
             beyond -= random.integers(0, 13, n)
+        span = 1 if number % 10 == 2 else random.choice([1, 13, 61])
         jobs = pd.DataFrame(
             {
-                "submit_time": np.sort(random.integers(0, random.choice([1, 13, 61]), n)),
+                "submit_time": np.sort(random.integers(0, span, n)),
                 "run_time": run_time,
                 "requested_time": np.maximum(run_time + beyond, 1),
                 "nodes": random.integers(fewest, nodes + 1, n),
