@@ -171,13 +171,15 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add("log", help="path of a job log (SWF, sacct, PBS, ...), or the name of a public trace")
-    add("-o", "--output", type=Path, default=Path("report.html"), help="default: report.html")
+    add("-o", "--output", type=Path, default=Path("report.html"), metavar="PATH",
+        help="page to write; default: report.html")  # fmt: skip
     add("--nodes", type=int, help="size of the machine; default: the log's")
     add("--cores", type=int, help="processors per node; default: the log's")
     add("--memory", type=float, metavar="GB", help="memory per node; default: a range")
     add("--bandwidth", type=float, help="of the parallel file system, GB/s; default: a range")
     add("--seed", type=int, default=0, help="random seed; default: 0")
-    add("--budget", type=float, default=60.0, help="approximate CPU seconds; default: 60")
+    add("--budget", type=float, default=60.0, metavar="SECONDS",
+        help="approximate CPU time; default: 60")  # fmt: skip
     return made
 
 
