@@ -59,13 +59,14 @@ _registered: dict[str, str] = {}
 
 
 def register_color(name: str) -> None:
-    """Give a policy the color of `OWN` that is used least.
+    """Give a policy the color of `OWN` that is used least, unless it has one in `NAMED`.
 
     Only three colors are free for policies of your own; the fourth policy shares the color of the
     first.
     """
     taken = list(_registered.values())
-    _registered.setdefault(name, min(OWN, key=taken.count))
+    if name not in NAMED:
+        _registered.setdefault(name, min(OWN, key=taken.count))
 
 
 def unregister_color(name: str) -> None:
@@ -75,4 +76,4 @@ def unregister_color(name: str) -> None:
 
 def color(name: str, place: int = 0) -> str:
     """Color of a named policy, solver or action; for other names, the color of line `place`."""
-    return _registered.get(name) or NAMED.get(name, CYCLE[place % len(CYCLE)])
+    return NAMED.get(name) or _registered.get(name, CYCLE[place % len(CYCLE)])

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from cosimlib import checks as check
 from cosimlib.batch import (
@@ -20,6 +20,7 @@ from cosimlib.system import System
 from cosimlib.workload import Workload
 
 Simulator = Callable[..., Schedule]
+Own = TypeVar("Own", bound=Simulator)
 
 BUILT_IN: dict[str, Simulator] = {
     "FCFS": simulate_fcfs,
@@ -47,6 +48,14 @@ A_POLICY = (
 
 SIMULATORS: dict[str, Callable[..., Any]] = dict(BUILT_IN)
 """The register: all policies by name, those of users included."""
+
+
+@overload
+def register(name: str, simulator: Own, *, replace: bool = False) -> Own: ...
+
+
+@overload
+def register(name: str, *, replace: bool = False) -> Callable[[Own], Own]: ...
 
 
 def register(name: str, simulator: Simulator | None = None, *, replace: bool = False) -> Any:
@@ -110,7 +119,7 @@ def unregister(name: str) -> None:
 
 
 def simulator_of(
-    policy: Any, *, columns: Sequence[str] = (), **knobs: Any
+    policy: Any, /, *, columns: Sequence[str] = (), **knobs: Any
 ) -> tuple[str, Simulator]:
     """Name and simulator of a policy.
 
@@ -126,18 +135,34 @@ def simulator_of(
     """
     if isinstance(policy, str):
         check.choice("policy", policy, SIMULATORS)
-        return policy, partial(SIMULATORS[policy], **knobs) if knobs else SIMULATORS[policy]
+        return policy, _with_knobs(policy, SIMULATORS[policy], knobs)
     check.that("policy", policy, callable(policy), A_POLICY)
-    name, function = function_name(policy), partial(policy, **knobs) if knobs else policy
-    if knobs:
-        inspect.signature(function)  # a ValueError if the function has no such arguments
+    name = function_name(policy)
+    function = _with_knobs(name, policy, knobs)
     if _is_decision(function):
-        return name, partial(_decided, policy=function, name=name, columns=columns)
+        return name, partial(decided, policy=function, name=name, columns=columns)
     check.that("policy", policy, _takes_two(function), A_POLICY)
     return name, function
 
 
-def _decided(
+def _with_knobs(name: str, function: Callable, knobs: dict[str, Any]) -> Callable:
+    """A function with keyword arguments, which it must take; any where it does not tell."""
+    if not knobs:
+        return function
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return partial(function, **knobs)
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    known = [p.name for p in parameters[1:] if p.kind in by_name and p.name != "system"]
+    takes_any = any(each.kind == each.VAR_KEYWORD for each in parameters)
+    expected = f"one of {', '.join(map(repr, known))}" if known else "none, as it takes none"
+    for knob in knobs:
+        check.that("argument", knob, takes_any or knob in known, expected, where=name)
+    return partial(function, **knobs)
+
+
+def decided(
     workload: Workload, system: System, *, policy: Callable, name: str, columns: Sequence[str]
 ) -> Schedule:
     """The schedule under a function of the state."""

@@ -98,6 +98,11 @@ def fails_on_arrays(workload, system):
     return simulate_fcfs(workload, system)
 
 
+def fails_on_what_comes_at_once(workload, system):
+    assert np.ptp(workload.jobs["submit_time"]) > 0 or len(workload) < 2
+    return simulate_fcfs(workload, system)
+
+
 def knows_run_times(workload, system):
     """Shortest job first, by how long jobs will really run."""
     known = workload.jobs.assign(requested_time=workload.jobs["run_time"].clip(lower=1.0))
@@ -128,6 +133,20 @@ FAULTS = {
     knows_who_comes: ("foresight", 2),
 }
 """Policies with a fault, the law that each breaks, and the jobs that suffice to show it."""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_first_cases_have_jobs_and_jobs_at_once_and_none(seed):
+    def fails_on_two(workload, system):
+        assert len(workload) < 2
+        return simulate_fcfs(workload, system)
+
+    trials = {fails_on_two: 2, fails_on_what_comes_at_once: 13, fails_without_jobs: 4}
+    for policy, number in trials.items():
+        with pytest.raises(PolicyError):
+            check_policy(policy, trials=number, laws=["audit"], seed=seed)
+    with pytest.raises(PolicyError):
+        check_policy(fails_on_two, trials=1)
 
 
 @pytest.mark.parametrize("policy", FAULTS, ids=lambda policy: policy.__name__)
@@ -225,7 +244,11 @@ def test_knobs_go_to_simulators_and_columns_to_decisions():
     ("call", "error", "message"),
     [
         (partial(check_policy, easy, laws=["speed"]), ValueError, "law='speed'; expected one of"),
-        (partial(check_policy, easy, order="submit"), ValueError, "incorrect arguments"),
+        (
+            partial(check_policy, easy, order="submit"),
+            ValueError,
+            "argument='order'; expected none",
+        ),
         (partial(check_policy, 7), ValueError, "policy=7; expected the name of a policy"),
         (partial(check_policy, "EASYY"), ValueError, "policy='EASYY'; expected one of 'FCFS', "),
         (partial(check_policy, lambda: 0), ValueError, "expected the name of a policy"),

@@ -14,7 +14,7 @@ from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.figures import theme
 from cosimlib.figures.charts import plot_lines
 from cosimlib.metrics import summarize
-from cosimlib.policies import BUILT_IN, SIMULATORS, register, unregister
+from cosimlib.policies import BUILT_IN, SIMULATORS, register, simulator_of, unregister
 from tests import audits
 
 NODES = 32
@@ -155,6 +155,47 @@ def test_colors_are_distinct_from_the_built_in_ones_and_stay(registered):
     assert [theme.color(name, place=3) for name in (registered, *others)] == tints
     register(others[1], first_fit, replace=True)
     assert theme.color(others[1]) == tints[2]
+
+
+def test_a_color_named_by_hand_stays(monkeypatch):
+    monkeypatch.setitem(palette.NAMED, "own", "#123456")
+    register("own", first_fit)
+    register("later", first_fit)
+    monkeypatch.setitem(palette.NAMED, "later", "#654321")
+    assert [palette.color(name) for name in ("own", "later")] == ["#123456", "#654321"]
+
+
+def decide(state, most=1):
+    """At most so many jobs at a time; as many as fit in front."""
+    return np.flatnonzero(np.cumsum(state.waiting.nodes) <= state.free_nodes)[:most]
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("EASY", "^EASY: argument='bogus'; expected one of 'order', 'decide', "),
+        (decide, "^decide: argument='bogus'; expected one of 'most'$"),
+        (first_fit, "^first_fit: argument='bogus'; expected none, as it takes none$"),
+    ],
+)
+def test_arguments_that_a_policy_does_not_take_are_refused_by_name(policy, message):
+    with pytest.raises(ValueError, match=message):
+        simulator_of(policy, bogus=1)
+
+
+def test_functions_that_tell_no_signature_take_any_argument():
+    class Silent:
+        @property
+        def __signature__(self):
+            raise ValueError("no signature found")
+
+        def __call__(self, workload, system, order="submit"):
+            return cs.simulate_fcfs(workload, system, order=order)
+
+    name, simulate = simulator_of(Silent(), order="largest")
+    expected = cs.simulate_fcfs(SOURCE, cs.System.of(NODES), order="largest").start_time
+    assert name == "Silent"
+    assert (simulate(SOURCE, cs.System.of(NODES)).start_time == expected).all()
 
 
 def test_lines_have_the_color_of_the_policy(registered):

@@ -23,7 +23,7 @@ from cosimlib.comparison.intervals import (
 from cosimlib.display import count, durations
 from cosimlib.metrics import job_groups
 from cosimlib.metrics.groups import GROUPS
-from cosimlib.policies import BUILT_IN, simulator_of
+from cosimlib.policies import BUILT_IN, decided, simulator_of
 from cosimlib.schedule import Schedule
 from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic.resampling import UNITS, resample, resampling_plan
@@ -52,7 +52,7 @@ class Contestant(NamedTuple):
         What tables and figures call it.
     simulate : function of a workload and a system
     trusted : bool
-        Whether it is one of this package's, so that one audit is enough.
+        Whether its schedules are made by this package, so that one audit is enough.
     """
 
     label: str
@@ -303,4 +303,6 @@ def _contestant(policy: Any, label: Any) -> Contestant:
     name, simulator = simulator_of(policy, **knobs)
     settings = ", ".join(f"{name}={value}" for name, value in knobs.items())
     named = f"{name} ({settings})" if settings else name
-    return Contestant(named if label is None else str(label), simulator, policy in BUILT_IN)
+    built_in = isinstance(policy, str) and policy in BUILT_IN
+    trusted = built_in or getattr(simulator, "func", None) is decided
+    return Contestant(named if label is None else str(label), simulator, trusted)

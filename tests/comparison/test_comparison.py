@@ -1,5 +1,6 @@
 """Comparisons with intervals: numbers, pairs, words, and the same numbers wherever computed."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -190,6 +191,22 @@ def test_decisions_may_have_knobs(log):
     assert (starts[1] == cs.simulate(log, log.machine, greedy).start_time).all()
     assert (starts[0] != starts[1]).any() and (starts[2] != starts[0]).any()
     assert [each.label for each in contestants(given[:2])] == ["narrow", "narrow (most=12)"]
+
+
+@dataclass
+class Narrow:
+    """A policy with settings, which has no hash."""
+
+    most: int = 1
+
+    def __call__(self, state):
+        return narrow(state, most=self.most)
+
+
+def test_what_has_no_hash_is_compared_and_decisions_are_audited_once():
+    found = contestants([Narrow(), narrow, "EASY", ("EASY", {"order": "wfp"}), one_after_another])
+    assert [each.label for each in found[:2]] == ["Narrow", "narrow"]
+    assert [each.trusted for each in found] == [True, True, True, True, False]
 
 
 def test_registered_policies_are_compared_in_processes_too(log):
