@@ -231,7 +231,7 @@ def _on_jobs(snapshot: Snapshot) -> list[str]:
         (completing & ~endless, "completing: expected to be gone within the first step"),
         (completing & endless,
          f"completing for more than {duration(GRACE)}: its nodes are not counted on"),
-        (over, "past its limit: not expected to end by itself"),
+        (over, "beyond the limit: not expected to end by itself"),
         (limitless, "without a limit: not expected to end by itself"),
         (reserved, "in a reservation, to which its nodes fall back: left alone"),
         (kept, "protected by the model: left alone"),

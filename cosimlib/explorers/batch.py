@@ -79,7 +79,7 @@ def explore_batch(
     factor : float, default 5.0
         What run times are multiplied by where `estimates` is ``"factor"``.
     seed : int, default 0
-        Of made jobs, and of Tsafrir's estimates; the control is of these.
+        Of Tsafrir's estimates.
 
     Raises
     ------
@@ -101,8 +101,7 @@ def explore_batch(
     """
     if source is None:
         system = system or System.of(NODES)
-        seed = settings.get("seed") or 0
-        source = synthetic.lublin(jobs, nodes=system.total_nodes, load=LOAD, seed=seed)
+        source = synthetic.lublin(jobs, nodes=system.total_nodes, load=LOAD, seed=0)
     timeline = Timeline(source, system, jobs, partial(estimated, all_made=True))
     given = bool(timeline.log.workload.jobs["requested_time"].notna().any())
     known = [name for name in ESTIMATES if given or name != "given"]

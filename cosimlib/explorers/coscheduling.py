@@ -204,5 +204,5 @@ def _outcome(schedule: CoupledSchedule) -> str:
              for machine, each in coscheduling.lost_node_hours(schedule).items()]  # fmt: skip
     return (
         f"In the end: {count(len(schedule.stuck), 'job')} never start · mean sync-up overhead "
-        f"{or_unknown(overhead, ',.1f')} min · node-hours held idle: {', '.join(hours)}"
+        f"{or_unknown(overhead, ',.1f', ' min')} · node-hours held idle: {', '.join(hours)}"
     )

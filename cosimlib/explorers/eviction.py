@@ -222,7 +222,7 @@ def _facts(plan: EvictionPlan, deadline: float) -> list[str]:
     return [
         f"loss {plan.loss[row]:,.2f} node-hours",
         f"checkpoints {plan.checkpoint_time[row]:,g} s",
-        f"{plan.nodes_freed[row]:,} nodes freed",
+        f"{count(int(plan.nodes_freed[row]), 'node')} freed",
         f"standing still {timed.blocked[row]:,.2f} node-hours until the burst starts after "
         f"{timed.free_time[row]:,g} s",
     ]

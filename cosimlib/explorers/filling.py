@@ -89,7 +89,7 @@ def explore_filling(
         Most jobs that wait with a reservation, one of `DEPTHS`; by default all of a source, 10 of
         synthetic ones.
     seed : int, default 0
-        Of synthetic jobs, and of estimates; the control is of these.
+        Of estimates.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def explore_filling(
     if source is None:
         check.whole("jobs", jobs, 1)
         days = jobs * SLOTS_MEAN * RUN_MEAN / (LOMONOSOV.total_nodes * 1440)
-        source = synthetic.lomonosov(max(1.0, days), seed=settings.get("seed") or 0)
+        source = synthetic.lomonosov(max(1.0, days), seed=0)
         source = source.keep(np.arange(len(source)) < jobs, f"after the first {jobs}")
     timeline = Timeline(source, system, jobs, partial(estimated, all_made=True))
     known = bool(timeline.log.workload.jobs["requested_time"].notna().any()) and not made

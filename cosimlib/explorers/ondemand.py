@@ -95,7 +95,7 @@ def explore_ondemand(
     day : int, optional
         Of those chosen, from 1; by default the one with most evictions.
     seed : int, default 0
-        Of bursts and of memory drawn per job, and of made jobs; the control is of the former.
+        Of bursts, and of memory drawn per job.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def explore_ondemand(
     'kill'
     """
     if source is None:
-        source = synthetic.theta(jobs, seed=settings.get("seed") or 0)
+        source = synthetic.theta(jobs, seed=0)
     batch = _Batch(source, system, jobs, _filled)
     bandwidth = batch.part(batch.settings).system.aggregate_bandwidth
     knobs = [
@@ -208,8 +208,8 @@ def _facts(schedule: OnDemandSchedule, measured: dict[str, float]) -> list[str]:
     costs = [f"{name} {or_unknown(measured[name], ',.1f')}" for name in COSTS]
     return [
         f"{schedule.workload.name}, {count(len(schedule.workload), 'job')}",
-        f"delay of bursts: mean {or_unknown(delay.mean(), ',.1f')} min, longest "
-        f"{or_unknown(delay.max(), ',.1f')} min",
+        f"delay of bursts: mean {or_unknown(delay.mean(), ',.1f', ' min')}, longest "
+        f"{or_unknown(delay.max(), ',.1f', ' min')}",
         f"{count(int(actions.get('kill', 0)), 'job')} killed, "
         f"{actions.get('app', 0) + actions.get('sys', 0):,} evicted by a checkpoint",
         f"node-hours per burst: {', '.join(costs)}",

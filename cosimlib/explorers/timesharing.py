@@ -84,7 +84,7 @@ def explore_timesharing(
     spmd : bool, default True
         Whether a job runs everywhere at the speed of its slowest node.
     seed : int, default 0
-        Of made jobs and of the noise; the control is of the noise.
+        Of the noise.
     at : float, optional
         The moment around which shares are shown, seconds from the first submission, by default in
         the most crowded hour.
@@ -104,7 +104,7 @@ def explore_timesharing(
     0.0
     """
     if source is None:
-        source = synthetic.edison(DAYS, nodes=NODES, load=LOAD, seed=settings.get("seed") or 0)
+        source = synthetic.edison(DAYS, nodes=NODES, load=LOAD, seed=0)
         jobs = len(source)
     runs = _Runs(source, system, jobs, _filled)
     knobs = [
@@ -198,10 +198,11 @@ def _facts(shared: RunSummary, batch: RunSummary) -> list[str]:
         f"slowdown {run.quantile(0.5):,.2f} (median), {run.mean_slowdown:,.2f} (mean), "
         f"utilization {percent(run.utilization, 1)}" for run in (shared, batch)
     ]  # fmt: skip
+    waited = [count(round(run.waited * run.jobs), "job") for run in (shared, batch)]
     return [
         f"{shared.data}, {count(shared.jobs, 'job')}",
         f"time-sharing: {numbers[0]}, CPU load {or_unknown(shared.cpu_load, '.2f')} jobs on a "
-        f"node, {round(shared.waited * shared.jobs):,} jobs wait for memory",
-        f"batch: {numbers[1]}, {round(batch.waited * batch.jobs):,} jobs wait for nodes",
+        f"node, {waited[0]} had to wait for memory",
+        f"batch: {numbers[1]}, {waited[1]} had to wait for nodes",
         "utilization is of the hours that begin before the last submission",
     ]

@@ -256,6 +256,8 @@ def _moments(log: Log, at: float | None) -> tuple[np.ndarray, str]:
         return np.array([float(at)]), f"at {at:g} s of the log"
     first, last = log.schedule.span
     hours = first + HOUR * np.arange(1 + int((last - first) // HOUR))
+    if hours.size == 1:
+        return hours[:0], "What a burst would cost is open: the log is shorter than an hour."
     held = _at(occupied_nodes(log.schedule), hours)
     total, unit = log.machine.total_nodes, log.unit
     full = (held >= NEARLY_FULL * total) & (held <= total)

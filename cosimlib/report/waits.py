@@ -448,8 +448,8 @@ def _backtested(log: Log) -> tuple[Backtest | None, str]:
     number = int(np.clip(most, FEWEST_INSTANTS, INSTANTS))
     try:
         tested = backtest(log.schedule, instants=number, futures=FUTURES, seed=log.seed)
-    except ValueError as error:
-        return None, str(error)
+    except ValueError:
+        return None, "too few jobs wait after the first sixth of the log"
     return (tested, "") if tested.instants > FEW_INSTANTS else (None, tested.sentence)
 
 
@@ -458,7 +458,7 @@ def _starts_finding(tested: Backtest) -> str:
     scores = tested.scores
     held = (
         f"at {tested.instants} past instants, 80 % intervals held "
-        f"{percent(scores['coverage_80'].iloc[0], 0)} of {count(len(tested.judged), 'wait')}"
+        f"{percent(scores['coverage_80'].iloc[0], 1)} of {count(len(tested.judged), 'wait')}"
     )
     if not tested.calibrated:
         return f"Forecasts of when waiting jobs start are not calibrated for this log: {held}."

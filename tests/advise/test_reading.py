@@ -112,7 +112,7 @@ def test_an_old_file_with_a_new_time_is_doubted(tmp_path):
     cluster = read_cluster(*paths)
     assert "give the time with --now" in cluster.notes[0]
     told = " ".join(notes_on(advise(1, cluster).snapshot))
-    assert "1 job past its limit" in told
+    assert "1 job beyond the limit" in told
     assert advise(2, cluster).table()["end"].max() == 0, "nobody knows when it ends"
 
 

@@ -82,8 +82,8 @@ def assert_shows(panel, schedule):
     hours = lost_node_hours(schedule).map("{:,.2f}".format).replace("inf", "no end")
     assert outcome.endswith(", ".join(f"{machine} {each}" for machine, each in hours.items()))
     overhead = sync_up_overhead(schedule).mean() / MINUTE
-    told = f"{overhead:,.1f}" if overhead == overhead else "unknown"
-    assert f"mean sync-up overhead {told} min" in outcome
+    told = f"{overhead:,.1f} min" if overhead == overhead else "unknown"
+    assert f"mean sync-up overhead {told} · " in outcome
     assert f"In the end: {count(len(schedule.stuck), 'job')} never start · " in outcome
 
 

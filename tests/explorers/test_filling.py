@@ -114,7 +114,7 @@ def test_it_opens_with_the_settings_given():
         "policy": "filling B, kill", "accuracy": 0.3, "overhead": 0.2, "speed": 0.9,
         "save_every": 7, "queue_depth": 30, "seed": 2,
     }  # fmt: skip
-    assert_shows(panel, synthetic_jobs(panel.settings, seed=2))
+    assert_shows(panel, synthetic_jobs(panel.settings))
     assert repr(panel).startswith("filling B, kill: utilization ")
 
 

@@ -130,11 +130,11 @@ def test_it_opens_with_the_settings_given():
         announced="late", notice="collect", bandwidth=125.0, day=2, seed=3,
     )  # fmt: skip
     assert panel.settings == {
-        "period": (0, 1),
+        "period": (0, 2),
         "policy": "reserve", "rate": 5.0, "size": 0.1, "run_time": 1800.0, "longest_delay": 60.0,
         "announced": "late", "notice": "collect", "bandwidth": 125.0, "day": 2, "seed": 3,
     }  # fmt: skip
-    assert_shows(panel, simulated(made(3), made(3).machine, panel.settings))
+    assert_shows(panel, simulated(made(0), made(0).machine, panel.settings))
     assert repr(panel).startswith("reserve (436, collect), day 2: ")
 
 

@@ -54,8 +54,8 @@ def assert_shows(panel, made=SMALL):
     found = re.findall(r"slowdown ([\d,.]+) \(median\), ([\d,.]+) \(mean\), utilization", text)
     assert found == [(f"{b:,.2f}", f"{a:,.2f}") for a, b in zip(means, medians, strict=True)]
     late = [(s.jobs["wait_time"] > 0).sum() for s in (shared, batch)]
-    assert f", {late[0]:,} jobs wait for memory · batch: " in text
-    assert f", {late[1]:,} jobs wait for nodes · utilization is of the hours" in text
+    assert f", {late[0]:,} jobs had to wait for memory · batch: " in text
+    assert f", {late[1]:,} jobs had to wait for nodes · utilization is of the hours" in text
 
 
 def assert_alike(panel, picture):
