@@ -32,8 +32,13 @@ with needed_by("python -m cosimlib.app"):
 FRONT_PAGE = Path(__file__).with_name("app.html")
 KERNEL = "cosimlib"
 LAUNCHER = [
-    sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR",
-]  # fmt: skip
+    sys.executable,
+    "-m",
+    "ipykernel_launcher",
+    "-f",
+    "{connection_file}",
+    "--log-level=ERROR",
+]
 INTERRUPTED = 130
 OPTIONS = ("--preheat_kernel=True", "--pool_size=1", "--Voila.auto_token=True")
 OPENING = '<!doctype html><meta http-equiv="refresh" content="0; url={}">'

@@ -145,9 +145,13 @@ def _table(given: "pd.DataFrame | Mapping | Sequence") -> pd.DataFrame:
         ("end", end, (end > start) & (end < LATEST), f"seconds after the start, below {limit}"),
         ("nodes", nodes, nodes.isna() | ((nodes >= 1) & (nodes % 1 == 0)), "whole nodes from 1"),
         ("known_from", known_from, known_from <= start, "seconds up to the start of the window"),
-        ("known_from", known_from, ~unannounced | at_start,
-         f"the window's start or none, for {' and '.join(UNANNOUNCED)} are not announced"),
-    ]  # fmt: skip
+        (
+            "known_from",
+            known_from,
+            ~unannounced | at_start,
+            f"the window's start or none, for {' and '.join(UNANNOUNCED)} are not announced",
+        ),
+    ]
     for name, values, holds, expected in rules:
         check.rows(name, values, holds, expected, row=_label, error=check.ArgumentError)
     return table.assign(kind=kind, known_from=known_from)

@@ -86,8 +86,9 @@ def convert(
     lost = losses(workload, ending)
     if verbose:
         print(Account(lost).text(path.name, len(workload)))
-    return pd.concat([workload.account, pd.DataFrame(lost, columns=list(workload.account))],
-                     ignore_index=True)  # fmt: skip
+    return pd.concat(
+        [workload.account, pd.DataFrame(lost, columns=list(workload.account))], ignore_index=True
+    )
 
 
 def _check_target(source: str | Path, target: Path) -> None:

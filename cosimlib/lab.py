@@ -71,8 +71,9 @@ def copy_notebooks(source: Path, target: Path) -> list[str]:
         copy = target / name
         if path.suffix not in PICTURES and copy.is_file():
             if copy.stat().st_mtime < path.stat().st_mtime:
-                messages.append(f"{target.name}/{name} is older than its notebook; delete it "
-                                "for a new one")  # fmt: skip
+                messages.append(
+                    f"{target.name}/{name} is older than its notebook; delete it for a new one"
+                )
             continue
         copy.parent.mkdir(parents=True, exist_ok=True)
         write_whole(copy, path.read_bytes())

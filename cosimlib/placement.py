@@ -107,8 +107,10 @@ def lowest_blocks(
     """
     start, end = np.array(start, dtype=np.float64), np.array(end, dtype=np.float64)
     held = float(np.where(end > start, nodes, 0).sum())
-    for what, number in (("nodes of a machine, each with a number", float(total_nodes)),
-                         ("numbers of nodes that jobs hold", held)):  # fmt: skip
+    for what, number in (
+        ("nodes of a machine, each with a number", float(total_nodes)),
+        ("numbers of nodes that jobs hold", held),
+    ):
         check.room(what, number, "take fewer jobs, or count each rack as a node", most=MOST_HELD)
     line = occupancy.timeline(start, end, np.array(nodes, dtype=np.int64), total_nodes)
     owner = np.repeat(np.arange(start.size), np.diff(line.first))

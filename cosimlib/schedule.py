@@ -215,8 +215,11 @@ class Schedule(Displayed):
     def node_hours_by_use(self, first: float, last: float) -> pd.Series:
         """Node-hours of each use between two instants (s), in the order of `USES`."""
         held, code = self.held(first, last) / HOUR, self.allocations["use"].cat.codes.to_numpy()
-        hours = {use: float(held[code == place].sum()) for place, use in enumerate(USES)
-                 if (code == place).any()}  # fmt: skip
+        hours = {
+            use: float(held[code == place].sum())
+            for place, use in enumerate(USES)
+            if (code == place).any()
+        }
         index = pd.Index(list(hours), dtype="str", name="use")
         return pd.Series(list(hours.values()), index, dtype=np.float64, name="node_hours")
 

@@ -154,8 +154,15 @@ def sweep(
     cells = _cells(grid, seeds, key)
     done = {cell.number: rows for cell in cells if (rows := _read(place, cell)) is not None}
     missing = [cell for cell in cells if cell.number not in done]
-    bar = tqdm(total=len(cells), initial=len(done), desc=getattr(function, "__name__", None),
-               unit="cell", delay=DELAY, leave=False, **bar_options())  # fmt: skip
+    bar = tqdm(
+        total=len(cells),
+        initial=len(done),
+        desc=getattr(function, "__name__", None),
+        unit="cell",
+        delay=DELAY,
+        leave=False,
+        **bar_options(),
+    )
     call, taken = partial(function, **common), [*columns, ERROR]
     constant = call, taken, errors == "raise", key[0], os.getpid()
     with bar, closing(_outcomes(partial(_compute, *constant), missing, workers)) as outcomes:

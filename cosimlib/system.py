@@ -233,8 +233,10 @@ def _types_of(table: pd.DataFrame) -> list[NodeType]:
         raise ValueError(f"node_types has no column of {', '.join(known)}; expected one or more")
     values = [table[name].map(known[name], na_action="ignore") for name in columns]
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
-    return [NodeType(**{name: value for name, value in row.items() if not pd.isna(value)})
-            for row in rows]  # fmt: skip
+    return [
+        NodeType(**{name: value for name, value in row.items() if not pd.isna(value)})
+        for row in rows
+    ]
 
 
 def _per_node(system: System) -> str:

@@ -380,10 +380,13 @@ def rules(jobs: pd.DataFrame) -> tuple[tuple[str, np.ndarray, str], ...]:
     return (
         ("submit_time", (submit >= 0) & (submit < LATEST), seconds),
         ("run_time", (run >= 0) & (run < LATEST), seconds),
-        ("requested_time", np.isnan(requested) | ((requested > 0) & (requested < LATEST)),
-         f"seconds above 0 and below {LATEST:,.0f}, or NaN where unknown"),
+        (
+            "requested_time",
+            np.isnan(requested) | ((requested > 0) & (requested < LATEST)),
+            f"seconds above 0 and below {LATEST:,.0f}, or NaN where unknown",
+        ),
         ("nodes", (nodes >= 1) & (nodes < MOST_NODES) & whole, "a whole number from 1"),
-    )  # fmt: skip
+    )
 
 
 def _check(jobs: pd.DataFrame, label: Callable[[int], str]) -> None:

@@ -40,13 +40,19 @@ REPLICATES, JOBS = 20, 20_000
 
 MEASURES: dict[str, tuple[str, str | None, Callable[..., Any]]] = {
     "wait": ("Mean wait", " h", lambda run, **at: metrics.wait_time(run, **at).mean() / HOUR),
-    "wait_p99": ("Waits: the 99th percentile", " h",
-                 lambda run, **at: metrics.wait_time(run, **at).quantile(0.99) / HOUR),
-    "bounded_slowdown": ("Mean bounded slowdown", "",
-                         lambda run, **at: metrics.bounded_slowdown(run, **at).mean()),
+    "wait_p99": (
+        "Waits: the 99th percentile",
+        " h",
+        lambda run, **at: metrics.wait_time(run, **at).quantile(0.99) / HOUR,
+    ),
+    "bounded_slowdown": (
+        "Mean bounded slowdown",
+        "",
+        lambda run, **at: metrics.bounded_slowdown(run, **at).mean(),
+    ),
     "utilization": ("Utilization, containers of fillers included", None, metrics.utilization),
     "loss_of_capacity": ("Loss of capacity", None, metrics.loss_of_capacity),
-}  # fmt: skip
+}
 """Title, unit and function of a schedule; without a unit it is shown in percent, else by ratios."""
 
 RELATIVE = (

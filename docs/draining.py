@@ -90,10 +90,15 @@ def random_windows(workload: cs.Workload, calendar: cs.Calendar) -> cs.Calendar:
 def write_picture(means: pd.DataFrame) -> None:
     """Costs over the hours of notice, with intervals."""
     picture = cs.figures.plot_lines(
-        means, x="notice", y="mean", line="line", panel="panel", band=("low", "high"),
+        means,
+        x="notice",
+        y="mean",
+        line="line",
+        panel="panel",
+        band=("low", "high"),
         labels={"notice": "Notice (h)", "mean": "Node-hours per window"},
         title="What a window costs on Theta, by the notice of it",
-    )  # fmt: skip
+    )
     picture.write_image(FOLDER / "draining.png", width=1200, height=520)
 
 

@@ -19,10 +19,15 @@ CELL = re.compile(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)")
 def main() -> None:
     """Read the table, and draw."""
     picture = cs.figures.plot_lines(
-        read_table(PAGE.read_text(encoding="utf-8")), x="load", y="mean", line="memory",
-        band=("low", "high"), log="y", labels={"load": "Offered load", "mean": "Mean slowdown"},
+        read_table(PAGE.read_text(encoding="utf-8")),
+        x="load",
+        y="mean",
+        line="memory",
+        band=("low", "high"),
+        log="y",
+        labels={"load": "Offered load", "mean": "Mean slowdown"},
         title="Slowdown by load, and by who needs memory",
-    )  # fmt: skip
+    )
     picture.write_image(PAGE.with_name("memory.png"), width=900, height=460)
 
 

@@ -13,15 +13,19 @@ SYSTEMS = {
     "timesharing": ("3-timesharing", "cosimlib.timesharing.simulation", "Time-sharing nodes"),
     "filling": ("4-filling", "cosimlib.filling.simulation", "Filler containers"),
     "elastic": ("5-elastic", "cosimlib.elastic.simulation", "Elastic partitions"),
-    "ondemand": (
-        "6-ondemand", "cosimlib.ondemand.simulation", "What none of the papers has"
-    ),
-}  # fmt: skip
+    "ondemand": ("6-ondemand", "cosimlib.ondemand.simulation", "What none of the papers has"),
+}
 """Room of each system: its notebook, the module that states its model, its part of the results."""
 STORED = {
-    "statement": "the paper says", "paper_value": "its value", "limits": "limits", "ours": "ours",
-    "verdict": "verdict", "data": "data", "date": "run on", "commit": "at commit",
-}  # fmt: skip
+    "statement": "the paper says",
+    "paper_value": "its value",
+    "limits": "limits",
+    "ours": "ours",
+    "verdict": "verdict",
+    "data": "data",
+    "date": "run on",
+    "commit": "at commit",
+}
 """Columns of the table of runs at paper scale, by their names in the files."""
 
 EXPLORERS = ("eviction", "coscheduling", "timesharing", "filling", "elastic", "ondemand")

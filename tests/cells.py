@@ -84,8 +84,12 @@ def strange(shown: Shown) -> list[str]:
     texts += [(f"numbers of {name}", text) for name, text in shown.numbers.items()]
     for name, figure in shown.figures.items():
         texts += [(f"figure {name}", text) for text in _words(figure.to_plotly_json())]
-    found = [f"{where}: …{text[max(0, hit.start() - 60) : hit.end() + 20]}…"
-             for where, text in texts for hit in [NO_NUMBER.search(text)] if hit]  # fmt: skip
+    found = [
+        f"{where}: …{text[max(0, hit.start() - 60) : hit.end() + 20]}…"
+        for where, text in texts
+        for hit in [NO_NUMBER.search(text)]
+        if hit
+    ]
     return found + [f"figure {name}: blank" for name, f in shown.figures.items() if _is_blank(f)]
 
 

@@ -31,12 +31,16 @@ THOROUGH = os.environ.get("COSIMLIB_THOROUGH") == "1"
 
 ROOT = Path(__file__).resolve().parents[1]
 
-AT_NIGHT = frozenset((
-    *ROOT.glob("notebooks/[346]-*.ipynb"),
-    *ROOT.glob("notebooks/explore/*.ipynb"),
-    *(ROOT / "tests" / "browser" / f"test_{name}.py"
-      for name in ("batch", "coscheduling", "elastic", "filling", "ondemand")),
-))  # fmt: skip
+AT_NIGHT = frozenset(
+    (
+        *ROOT.glob("notebooks/[346]-*.ipynb"),
+        *ROOT.glob("notebooks/explore/*.ipynb"),
+        *(
+            ROOT / "tests" / "browser" / f"test_{name}.py"
+            for name in ("batch", "coscheduling", "elastic", "filling", "ondemand")
+        ),
+    )
+)
 """Notebooks in kernels, and explorers in JupyterLab, that take long: in a thorough run only.
 
 Otherwise the cells of these notebooks run in this process, those of papers on small experiments

@@ -87,11 +87,12 @@ def test_the_audit_refuses_every_start_and_end_that_is_moved(policy, workload, d
     for tampered in (
         replace(schedule, end_time=schedule.end_time + moved),
         replace(schedule, start_time=schedule.start_time + moved),
-        replace(schedule, start_time=schedule.start_time - early,
-                end_time=schedule.end_time - early),
+        replace(
+            schedule, start_time=schedule.start_time - early, end_time=schedule.end_time - early
+        ),
         replace(schedule, start_time=schedule.start_time[:-1]),
         replace(schedule, end_time=np.append(schedule.end_time, 1.0)),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InfeasibleScheduleError, match=f"^{policy}: "):
             audit(tampered)
 

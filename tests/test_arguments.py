@@ -43,10 +43,12 @@ PAIRS = {
     "path": ("log.swf", SYSTEM, f"workload is 'log.swf'; {A_WORKLOAD}"),
     "table": (JOBS, SYSTEM, f"workload is of type DataFrame; {A_WORKLOAD}"),
     "exchanged": (
-        SYSTEM, WORKLOAD, "workload is of type System and system of type Workload; "
+        SYSTEM,
+        WORKLOAD,
+        "workload is of type System and system of type Workload; "
         "expected the workload first, then the system",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("simulate", SIMULATORS.values(), ids=SIMULATORS)

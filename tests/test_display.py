@@ -124,11 +124,19 @@ def test_what_killed_runs_held_is_told():
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [(percent(0.83412), "83.4 %"), (percent(1), "100 %"), (percent(0.5, 0), "50 %"),
-     (percent(0.07512, 1, signed=True), "+7.5 %"), (percent(-0.829, 1, signed=True), "−82.9 %"),
-     (percent(12.345), "1,230 %"), (percent(-1e-5, 1), "0.0 %"), (percent(1e-7), "0.00001 %"),
-     (percent(-0.25), "−25 %"), (percent(float("nan"), 1), "unknown")],
-)  # fmt: skip
+    [
+        (percent(0.83412), "83.4 %"),
+        (percent(1), "100 %"),
+        (percent(0.5, 0), "50 %"),
+        (percent(0.07512, 1, signed=True), "+7.5 %"),
+        (percent(-0.829, 1, signed=True), "−82.9 %"),
+        (percent(12.345), "1,230 %"),
+        (percent(-1e-5, 1), "0.0 %"),
+        (percent(1e-7), "0.00001 %"),
+        (percent(-0.25), "−25 %"),
+        (percent(float("nan"), 1), "unknown"),
+    ],
+)
 def test_shares_are_told_in_per_cent(text, told):
     assert text == told
 
@@ -162,9 +170,19 @@ def test_a_plan_tells_the_loss_at_once_and_at_the_last_deadline():
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 s"), (0.25, "0.2 s"), (59, "59 s"), (90, "1.5 min"), (3600, "1 h"), (86_400, "24 h"),
-     (2 * 86_400, "2 days"), (1e9, "11,574.1 days"), (np.nan, "unknown"), (np.inf, "unknown")],
-)  # fmt: skip
+    [
+        (0, "0 s"),
+        (0.25, "0.2 s"),
+        (59, "59 s"),
+        (90, "1.5 min"),
+        (3600, "1 h"),
+        (86_400, "24 h"),
+        (2 * 86_400, "2 days"),
+        (1e9, "11,574.1 days"),
+        (np.nan, "unknown"),
+        (np.inf, "unknown"),
+    ],
+)
 def test_durations_are_told_in_the_unit_that_suits_them(seconds, text):
     assert duration(seconds) == text
 

@@ -27,9 +27,14 @@ def test_links_lead_to_pages_and_those_without_one_are_text():
     assert linked == f"[{picture}](../../notebooks/4-filling.ipynb)"
     unlinked = "[no link]" * 50 + "[" + "no end " * 500
     assert relink(unlinked, origin, PLACES) == unlinked
-    own = relink("[w](CONTRIBUTING.md#words) [own](docs/own-policy.md)", ROOT / "README", {
-        ROOT / "README": "readme.md", **PLACES,
-    })  # fmt: skip
+    own = relink(
+        "[w](CONTRIBUTING.md#words) [own](docs/own-policy.md)",
+        ROOT / "README",
+        {
+            ROOT / "README": "readme.md",
+            **PLACES,
+        },
+    )
     assert own == "[w](contributing.md#words) [own](own-policy.md)"
 
 
@@ -115,8 +120,12 @@ def test_it_is_short():
     first = README.split("```python\n")[1].split("```")[0]
     assert len([line for line in first.splitlines() if line]) <= 10
     assert re.findall("^## (.+)", README, flags=re.MULTILINE) == [
-        "Install", "Two commands", "Ten lines of Python", "Your own log", "Links",
-    ]  # fmt: skip
+        "Install",
+        "Two commands",
+        "Ten lines of Python",
+        "Your own log",
+        "Links",
+    ]
 
 
 def anchor(heading: str) -> str:

@@ -11,8 +11,14 @@ from tests.suites import ROOT
 from tests.traces.reading import pm100_table
 
 DATA = ROOT / "tests" / "data"
-LOGS = ("alcf.csv", "batsim-workload.json", "fugaku.csv", "pbs-accounting",
-        "slurm-24.11/sacct_X_parsable2_epoch.txt", "zoo/three-jobs.swf.gz")  # fmt: skip
+LOGS = (
+    "alcf.csv",
+    "batsim-workload.json",
+    "fugaku.csv",
+    "pbs-accounting",
+    "slurm-24.11/sacct_X_parsable2_epoch.txt",
+    "zoo/three-jobs.swf.gz",
+)
 NAMES = [name for name in dir(cs) if not inspect.ismodule(getattr(cs, name))]
 
 

@@ -24,11 +24,31 @@ esac
 """
 NOTEBOOKS = {"1-eviction": '"trace: str"', "4-filling": '"scale: str"'}
 VALUES = [
-    "$(shell touch pwned)x.swf", "`touch pwned`", "$$(touch pwned)", "';touch pwned;'",
-    '";touch pwned;"', "a b;touch pwned", "a\ntouch pwned", "x\\y %s $x", "-x",
-]  # fmt: skip
-TARGETS = ["help", "setup", "reproduce", "figures/1-eviction", "test", "lab", "app", "docs", "zoo",
-           "bench", "check", "notebooks", "lock"]  # fmt: skip
+    "$(shell touch pwned)x.swf",
+    "`touch pwned`",
+    "$$(touch pwned)",
+    "';touch pwned;'",
+    '";touch pwned;"',
+    "a b;touch pwned",
+    "a\ntouch pwned",
+    "x\\y %s $x",
+    "-x",
+]
+TARGETS = [
+    "help",
+    "setup",
+    "reproduce",
+    "figures/1-eviction",
+    "test",
+    "lab",
+    "app",
+    "docs",
+    "zoo",
+    "bench",
+    "check",
+    "notebooks",
+    "lock",
+]
 NAMES = ["PYTHON", "SCALE", "TRACE", "JOBS", "CORES", "NODES", "POLICY", "LOG", "ARGS"]
 
 

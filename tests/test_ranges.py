@@ -149,11 +149,14 @@ def test_windows_of_a_series_grow_with_the_time_that_sharing_takes():
     assert (shared.series["utilization"] * shared.resolution).sum() == pytest.approx(2e9)
 
 
-@pytest.mark.parametrize("knobs", [
-    {"noise": 0.5},
-    {"noise": 1.0, "step": 1e-6},
-    {"step": 1e-9},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"noise": 0.5},
+        {"noise": 1.0, "step": 1e-6},
+        {"step": 1e-9},
+    ],
+)
 def test_time_sharing_without_bounds_is_refused(knobs):
     with pytest.raises(ValueError, match=r"^made: .* at most: take a longer step"):
         simulate_timesharing(jobs([0.0], [5e10]), SIX, **knobs)
@@ -194,10 +197,15 @@ def test_elastic_at_the_ends_of_the_range(workload, users, policy, grace):
     partition = pd.array(["a", "b"] * 3, dtype="string")[: len(workload)]
     workload = Workload(workload.jobs.assign(partition=partition), "extreme")
     taken = users.jobs.rename(columns={"submit_time": "time", "requested_time": "duration"})
-    audit(simulate_elastic(
-        workload, System.of(a=3, b=3), policy=policy, grace_period=120.0 * grace,
-        preemptions=taken[["time", "nodes", "duration"]],
-    ))  # fmt: skip
+    audit(
+        simulate_elastic(
+            workload,
+            System.of(a=3, b=3),
+            policy=policy,
+            grace_period=120.0 * grace,
+            preemptions=taken[["time", "nodes", "duration"]],
+        )
+    )
 
 
 @few
@@ -208,10 +216,15 @@ def test_coscheduling_at_the_ends_of_the_range(workload, schemes, order):
     partition = pd.array(["a", "b"] * 3, dtype="string")[:n]
     table = workload.jobs.assign(partition=partition, mate=pd.array(mates, dtype="Int64"))
     longest = float(workload.jobs[["submit_time", "run_time"]].max(axis=None))
-    audit(simulate_coscheduling(
-        Workload(table, "extreme"), System.of(a=6, b=6), schemes=schemes, order=order,
-        release_interval=max(1200.0, longest / 50),
-    ))  # fmt: skip
+    audit(
+        simulate_coscheduling(
+            Workload(table, "extreme"),
+            System.of(a=6, b=6),
+            schemes=schemes,
+            order=order,
+            release_interval=max(1200.0, longest / 50),
+        )
+    )
 
 
 def test_releases_of_held_nodes_are_not_walked_for_millennia():
@@ -232,9 +245,11 @@ def test_bursts_at_the_ends_of_the_range(policy, workload, notice):
     third = np.arange(len(workload)) % 3 == 2
     batch, bursts = (workload.keep(rows, "other") for rows in (~third, third))
     reserved = int(policy == "reserve")
-    audit(simulate_ondemand(
-        batch, THETA.with_nodes(6), bursts, policy=policy, notice=notice, reserved=reserved
-    ))  # fmt: skip
+    audit(
+        simulate_ondemand(
+            batch, THETA.with_nodes(6), bursts, policy=policy, notice=notice, reserved=reserved
+        )
+    )
 
 
 def test_checkpoints_of_a_job_are_not_told_by_the_million():

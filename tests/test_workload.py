@@ -28,8 +28,14 @@ def jobs(**columns):
 def test_the_columns_come_in_order_with_their_types():
     workload = Workload(jobs(extra=["a", "b", "c"], status=[1, 0, 5]), "W")
     assert list(workload.jobs) == [
-        "submit_time", "run_time", "requested_time", "nodes", "job_id", "extra", "status",
-    ]  # fmt: skip
+        "submit_time",
+        "run_time",
+        "requested_time",
+        "nodes",
+        "job_id",
+        "extra",
+        "status",
+    ]
     types = workload.jobs.dtypes.astype(str)
     assert types[["submit_time", "run_time", "requested_time"]].tolist() == ["float64"] * 3
     assert (types["nodes"], types["job_id"], types["status"]) == ("int64", "Int64", "Int64")

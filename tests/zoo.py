@@ -12,9 +12,14 @@ ZOO = Path(__file__).parent / "data" / "zoo"
 JOBS, NODES = 300, 64
 ODDITIES = sorted(path.name.partition(".")[0] for path in ZOO.glob("*.swf.gz"))
 ODDEST = {
-    "a-day-beyond-the-machine", "no-header", "no-requested-times", "no-run-lasts",
-    "over-committed", "submissions-are-starts", "three-jobs",
-}  # fmt: skip
+    "a-day-beyond-the-machine",
+    "no-header",
+    "no-requested-times",
+    "no-run-lasts",
+    "over-committed",
+    "submissions-are-starts",
+    "three-jobs",
+}
 """Logs that slow tests take by day; at night they take all."""
 
 

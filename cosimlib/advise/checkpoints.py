@@ -37,8 +37,14 @@ from cosimlib import checks as check
 from cosimlib.advise.slurm import RUNNING
 from cosimlib.units import DAY, HOUR, MINUTE
 
-PATTERNS = {"job_name": "name", "command": "command", "account": "account",
-            "partition": "partition", "user": "user", "qos": "qos"}  # fmt: skip
+PATTERNS = {
+    "job_name": "name",
+    "command": "command",
+    "account": "account",
+    "partition": "partition",
+    "user": "user",
+    "qos": "qos",
+}
 """Keys of an application that are patterns, and the column of a job that each is about."""
 LEVELS = ("app", "sys")
 CRITICAL_SHARE = 0.4
@@ -205,8 +211,9 @@ def model_of(table: Mapping[str, Any], where: str = "model") -> CheckpointModel:
     keys = ("aggregate_bandwidth", "node_bandwidth", "memory_per_node")
     _only(machine, keys, f"{where}: machine")
     numbers = {key: _amount(machine, key, f"{where}: machine") for key in keys if key in machine}
-    applications = tuple(_application(each, f"{where}: application {n}")
-                         for n, each in enumerate(listed, 1))  # fmt: skip
+    applications = tuple(
+        _application(each, f"{where}: application {n}") for n, each in enumerate(listed, 1)
+    )
     if any(each.checkpoint for each in applications) and "aggregate_bandwidth" not in numbers:
         raise ValueError(
             f"{where}: machine has no aggregate_bandwidth; expected GB/s of the parallel file "

@@ -164,9 +164,16 @@ def _assembled(squeue: Printed, sinfo: Printed, now: float | None, *, saved: boo
     slurm = slurm if isinstance(slurm, dict) else {}
     name = label(slurm.get("cluster")) or (squeue.path.name if saved else "this cluster")
     return Cluster(
-        name, moment, jobs, read_machine(sinfo), counts["waiting"] + counts["held"],
-        counts["held"], label(slurm.get("release")) or "", tuple(notes), queue,
-    )  # fmt: skip
+        name,
+        moment,
+        jobs,
+        read_machine(sinfo),
+        counts["waiting"] + counts["held"],
+        counts["held"],
+        label(slurm.get("release")) or "",
+        tuple(notes),
+        queue,
+    )
 
 
 def _doubts(jobs: pd.DataFrame, now: float, by_file: bool) -> list[str]:
@@ -216,8 +223,13 @@ def printed_by(command: Sequence[str], advice: str, **variables: str) -> bytes:
     """What a command of Slurm's prints; the error for one that is not installed gives advice."""
     shown = " ".join(command[:3])
     try:
-        done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False,
-                              env={**os.environ, **variables})  # fmt: skip
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+            env={**os.environ, **variables},
+        )
     except FileNotFoundError as error:
         raise TraceError(f"{command[0]} is not installed here; {advice}") from error
     except (OSError, subprocess.TimeoutExpired) as error:

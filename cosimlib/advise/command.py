@@ -81,9 +81,11 @@ FLAGS = {
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     made = argparse.ArgumentParser(
-        "cosim-advise", description=DESCRIPTION, epilog=EXAMPLES,
+        "cosim-advise",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     made.add_argument("nodes", type=int, help="number of whole nodes that the burst needs")
     files = "output of squeue --json and of sinfo --json; without files both are run"
     made.add_argument("files", nargs="*", metavar="FILE", help=files)
@@ -97,8 +99,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 OF_ADVICE = (
-    "within", "step", "by", "constraint", "model", "json", "commands", "explain", "html", "watch",
-)  # fmt: skip
+    "within",
+    "step",
+    "by",
+    "constraint",
+    "model",
+    "json",
+    "commands",
+    "explain",
+    "html",
+    "watch",
+)
 """Options about jobs to stop; they cannot be used together with --when."""
 
 
@@ -134,9 +145,13 @@ def _once(chosen: argparse.Namespace) -> int:
         check.whole("nodes", chosen.nodes, 1)
         cluster = read_cluster(*chosen.files, now=chosen.now)
         made, notes = forecast_of(
-            cluster, chosen.nodes, seconds_of(chosen.when, "--when", above=0),
-            partition=chosen.partition, history=chosen.history, live=not chosen.files,
-        )  # fmt: skip
+            cluster,
+            chosen.nodes,
+            seconds_of(chosen.when, "--when", above=0),
+            partition=chosen.partition,
+            history=chosen.history,
+            live=not chosen.files,
+        )
         print(when_text(cluster, made, notes))
         return 0
     check.that("--history", chosen.history, chosen.history is None, "--when beside it")
@@ -168,9 +183,14 @@ def _advice(chosen: argparse.Namespace) -> Advice:
     model = None if chosen.model is None else read_model(chosen.model)
     check.whole("nodes", chosen.nodes, 1)
     return advise(
-        chosen.nodes, read_cluster(*chosen.files, now=chosen.now), within=within, step=step,
-        model=model, partition=chosen.partition, constraint=chosen.constraint,
-    )  # fmt: skip
+        chosen.nodes,
+        read_cluster(*chosen.files, now=chosen.now),
+        within=within,
+        step=step,
+        model=model,
+        partition=chosen.partition,
+        constraint=chosen.constraint,
+    )
 
 
 def _print(chosen: argparse.Namespace, advice: Advice) -> None:
@@ -194,9 +214,11 @@ def _write(advice: Advice, path: Path) -> None:
     from cosimlib.figures.publishing import page
 
     picture = plot_advice(
-        spectrum_of(advice), nodes_needed=advice.nodes_needed, deadline=advice.horizon,
+        spectrum_of(advice),
+        nodes_needed=advice.nodes_needed,
+        deadline=advice.horizon,
         title=html.escape(title_of(advice)),
-    )  # fmt: skip
+    )
     write_whole(path, page(picture, include_plotlyjs=True).encode())
     print(f"{path}: the least loss for any number of nodes", file=sys.stderr)
 

@@ -34,8 +34,20 @@ from cosimlib.units import MINUTE
 
 RUNNING, SUSPENDED, COMPLETING, UNKNOWN = "running", "suspended", "completing", "unknown"
 WAITING = {*UNSTARTED, "REQUEUED"}
-OVER = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL",
-        "DEADLINE", "OUT_OF_MEMORY", "REVOKED", "LAUNCH_FAILED", "RECONFIG_FAIL"}  # fmt: skip
+OVER = {
+    "COMPLETED",
+    "CANCELLED",
+    "FAILED",
+    "TIMEOUT",
+    "NODE_FAIL",
+    "PREEMPTED",
+    "BOOT_FAIL",
+    "DEADLINE",
+    "OUT_OF_MEMORY",
+    "REVOKED",
+    "LAUNCH_FAILED",
+    "RECONFIG_FAIL",
+}
 COMPUTING = {"RUNNING", "CONFIGURING", "RESIZING", "SIGNALING", "POWER_UP_NODE", "UPDATE_DB"}
 ENDING = {"COMPLETING", "STAGE_OUT"}
 STOPPED = {"SUSPENDED", "STOPPED"}
@@ -44,25 +56,68 @@ EARLIEST, LATEST = 1e9, 1e11
 HELD = ("JobHeldUser", "JobHeldAdmin")
 
 COLUMNS = {
-    "job_id": "int64", "label": "object", "leader": "int64", "name": "object", "user": "object",
-    "account": "object", "partition": "object", "qos": "object", "command": "object",
-    "state": "object", "hosts": "object", "start": "float64",
-    "end": "float64", "run": "float64", "requeue": "bool", "batch": "bool", "reservation": "object",
-    "cpus": "float64", "memory": "float64", "gpus": "float64",
-}  # fmt: skip
+    "job_id": "int64",
+    "label": "object",
+    "leader": "int64",
+    "name": "object",
+    "user": "object",
+    "account": "object",
+    "partition": "object",
+    "qos": "object",
+    "command": "object",
+    "state": "object",
+    "hosts": "object",
+    "start": "float64",
+    "end": "float64",
+    "run": "float64",
+    "requeue": "bool",
+    "batch": "bool",
+    "reservation": "object",
+    "cpus": "float64",
+    "memory": "float64",
+    "gpus": "float64",
+}
 """Types of the columns of running jobs."""
 WAITING_COLUMNS = {
-    "job_id": "int64", "user": "object", "partition": "object", "nodes": "float64",
-    "limit": "float64", "eligible": "float64", "tasks": "int64",
-}  # fmt: skip
+    "job_id": "int64",
+    "user": "object",
+    "partition": "object",
+    "nodes": "float64",
+    "limit": "float64",
+    "eligible": "float64",
+    "tasks": "int64",
+}
 """Types of the columns of waiting jobs: `limit` in seconds, `eligible` since 1970, NaN if not yet,
 `tasks` of an array that stand in one record."""
 UNUSABLE = (
-    "DOWN", "ERROR", "FUTURE", "FAIL", "FAILING", "NOT_RESPONDING", "NO_RESPOND", "DRAIN",
-    "DRAINED", "DRAINING", "MAINT", "MAINTENANCE", "RESERVED", "RES", "REBOOT", "REBOOT_REQUESTED",
-    "REBOOT_ISSUED", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "POWERING_UP", "POWER_UP",
-    "BLOCKED", "INVAL", "INVALID_REG", "PERFCTRS", "UNKNOWN",
-)  # fmt: skip
+    "DOWN",
+    "ERROR",
+    "FUTURE",
+    "FAIL",
+    "FAILING",
+    "NOT_RESPONDING",
+    "NO_RESPOND",
+    "DRAIN",
+    "DRAINED",
+    "DRAINING",
+    "MAINT",
+    "MAINTENANCE",
+    "RESERVED",
+    "RES",
+    "REBOOT",
+    "REBOOT_REQUESTED",
+    "REBOOT_ISSUED",
+    "POWERED_DOWN",
+    "POWERING_DOWN",
+    "POWER_DOWN",
+    "POWERING_UP",
+    "POWER_UP",
+    "BLOCKED",
+    "INVAL",
+    "INVALID_REG",
+    "PERFCTRS",
+    "UNKNOWN",
+)
 """States and flags with one of which a node is of no use to a burst."""
 BUSY = {"ALLOCATED", "ALLOC", "MIXED", "MIX", "COMPLETING", "COMP"}
 IDLE = {"IDLE"}
@@ -119,8 +174,14 @@ def read_queue(
             continue
         job_id = number(job.get("job_id"))
         fine = job_id >= 1 and job_id % 1 == 0 and job_id not in rows
-        check.that("job_id", job.get("job_id"), fine, "a number of its own, from 1",
-                   where=f"{squeue.path}: jobs[{place}]", error=TraceError)  # fmt: skip
+        check.that(
+            "job_id",
+            job.get("job_id"),
+            fine,
+            "a number of its own, from 1",
+            where=f"{squeue.path}: jobs[{place}]",
+            error=TraceError,
+        )
         rows[int(job_id)] = _row(int(job_id), job, state)
     update = number(squeue.document.get("last_update"))
     printed_at = update if EARLIEST < update < LATEST else squeue.recorded_at
@@ -166,15 +227,23 @@ def _row(job_id: int, job: dict[str, Any], state: str) -> tuple:
     cpus = number(job.get("cpus"))
     is_batch = job.get("batch_flag") is not False
     return (
-        job_id, shown, int(het) if het > 0 else 0,
+        job_id,
+        shown,
+        int(het) if het > 0 else 0,
         *(label(job.get(key)) or "" for key in names),
-        state, hosts, start, np.nan if unlimited or not end > 0 else end,
+        state,
+        hosts,
+        start,
+        np.nan if unlimited or not end > 0 else end,
         max(0.0, number(job.get("pre_sus_time"))),
-        job.get("requeue") is True and is_batch, is_batch,
+        job.get("requeue") is True and is_batch,
+        is_batch,
         label(job.get("resv_name")) or "",
         cpus if np.isnan(resources.cpus) and cpus > 0 else resources.cpus,
-        resources.memory, resources.gpus, number(job.get("suspend_time")),
-    )  # fmt: skip
+        resources.memory,
+        resources.gpus,
+        number(job.get("suspend_time")),
+    )
 
 
 def _waiting_row(job: dict[str, Any]) -> tuple:
@@ -185,11 +254,14 @@ def _waiting_row(job: dict[str, Any]) -> tuple:
     listed = str(label(job.get("array_task_string")) or "").partition("%")[0]
     tasks = _expanded(f"task[{listed}]") if listed else ()
     return (
-        int(job_id) if job_id >= 1 else 0, label(job.get("user_name")) or "",
-        label(job.get("partition")) or "", max(1.0, np.nan_to_num(number(job.get("node_count")))),
+        int(job_id) if job_id >= 1 else 0,
+        label(job.get("user_name")) or "",
+        label(job.get("partition")) or "",
+        max(1.0, np.nan_to_num(number(job.get("node_count")))),
         number(job.get("time_limit")) * MINUTE,
-        eligible if EARLIEST < eligible < LATEST else np.nan, max(1, len(tasks)),
-    )  # fmt: skip
+        eligible if EARLIEST < eligible < LATEST else np.nan,
+        max(1, len(tasks)),
+    )
 
 
 def _hosts(job: dict[str, Any]) -> str:
@@ -231,8 +303,14 @@ def refuse_errors(path: Path, rest: dict[str, Any]) -> None:
         message = (
             first.get("description") or first.get("error") if isinstance(first, dict) else first
         )
-        check.that("errors", str(message or first)[:200], False, "none: ask Slurm again",
-                   where=str(path), error=TraceError)  # fmt: skip
+        check.that(
+            "errors",
+            str(message or first)[:200],
+            False,
+            "none: ask Slurm again",
+            where=str(path),
+            error=TraceError,
+        )
 
 
 def read_machine(sinfo: Printed) -> pd.DataFrame:
@@ -290,10 +368,11 @@ def _entry(entry: dict[str, Any]) -> tuple[list[str] | None, dict[str, Any]]:
         "busy": bool(states & BUSY),
         "planned": "PLANNED" in states,
         "partitions": frozenset(partitions),
-        "features": frozenset(part.strip() for text in _texts(features) for part in text.split(",")
-                              if part.strip()),
+        "features": frozenset(
+            part.strip() for text in _texts(features) for part in text.split(",") if part.strip()
+        ),
         **_capacity(entry),
-    }  # fmt: skip
+    }
     named = entry["nodes"].get("nodes") if grouped else entry.get("name")
     return _names(named), record
 

@@ -166,7 +166,7 @@ class Snapshot:
         owner[node[pair]] = np.searchsorted(names, group[job[pair]])
         return Moment(
             self, deadline, np.flatnonzero(ended), rows, place, len(names), taken, owner[taken]
-        )  # fmt: skip
+        )
 
     def _leaders(self) -> np.ndarray:
         """A number per heterogeneous job, from 0, for each of its components; else -1."""
@@ -297,10 +297,13 @@ def useful_groups(problem: EvictionProblem, nodes_needed: int) -> np.ndarray:
     release, app_write, sys_write, _ = problem.writes
     beyond = len(problem.deadlines)
     reached = release + app_write < beyond
-    kind = np.stack([
-        np.where(reached, release, -1), np.where(reached, app_write, -1),
-        np.minimum(sys_write, beyond),
-    ])  # fmt: skip
+    kind = np.stack(
+        [
+            np.where(reached, release, -1),
+            np.where(reached, app_write, -1),
+            np.minimum(sys_write, beyond),
+        ]
+    )
     nodes = np.minimum(problem.arrays.nodes, nodes_needed)
     loss = problem.arrays.loss
     order = np.lexsort((-nodes, loss, *kind))

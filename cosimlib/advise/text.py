@@ -99,8 +99,15 @@ def deadlines_table(advice: Advice) -> str:
         unproven |= not row.proven
         written = duration(row.ready) if row.app or row.sys else "-"
         counts = (row.free, row.end, row.freed)
-        rows.append([shown, *(f"{n:,}" for n in counts), loss,
-                     *(f"{n:,}" for n in (row.kill, row.app, row.sys)), written])  # fmt: skip
+        rows.append(
+            [
+                shown,
+                *(f"{n:,}" for n in counts),
+                loss,
+                *(f"{n:,}" for n in (row.kill, row.app, row.sys)),
+                written,
+            ]
+        )
     text = columns(rows)
     return f"{text}\n* not proven to be the least" if unproven else text
 
@@ -126,10 +133,17 @@ def jobs_table(advice: Advice, deadline: float | None = None) -> str:
         rows = [["job", "user", "name", "nodes", "group", "what", "node-hours lost"]]
         shown = jobs.head(MOST_JOBS)
         for job in shown.itertuples():
-            rows.append([
-                job.label, clean(job.user), clean(job.name), clean(job.hosts, LONGEST),
-                f"{job.group}", what(job.action, job.stop, job.begin, job.end), lost(job.loss),
-            ])  # fmt: skip
+            rows.append(
+                [
+                    job.label,
+                    clean(job.user),
+                    clean(job.name),
+                    clean(job.hosts, LONGEST),
+                    f"{job.group}",
+                    what(job.action, job.stop, job.begin, job.end),
+                    lost(job.loss),
+                ]
+            )
         lines.append(columns(rows, left=6))
         if len(jobs) > len(shown):
             lines.append(f"… and {count(len(jobs) - len(shown), 'job')} more: --json lists all")
@@ -195,8 +209,12 @@ def columns(rows: Sequence[Sequence[str]], *, left: int = 0) -> str:
 
 def notes_on(snapshot: Snapshot) -> list[str]:
     """All remarks, one sentence each."""
-    return [*_on_nodes(snapshot), *_on_jobs(snapshot), *_on_model(snapshot),
-            *snapshot.cluster.notes]  # fmt: skip
+    return [
+        *_on_nodes(snapshot),
+        *_on_jobs(snapshot),
+        *_on_model(snapshot),
+        *snapshot.cluster.notes,
+    ]
 
 
 def unused(snapshot: Snapshot) -> dict[str, int]:
@@ -229,13 +247,15 @@ def _on_jobs(snapshot: Snapshot) -> list[str]:
     cases = [
         (state == SUSPENDED, "suspended: can only be killed, and does not end by itself"),
         (completing & ~endless, "completing: expected to be gone within the first step"),
-        (completing & endless,
-         f"completing for more than {duration(GRACE)}: its nodes are not counted on"),
+        (
+            completing & endless,
+            f"completing for more than {duration(GRACE)}: its nodes are not counted on",
+        ),
         (over, "beyond the limit: not expected to end by itself"),
         (limitless, "without a limit: not expected to end by itself"),
         (reserved, "in a reservation, to which its nodes fall back: left alone"),
         (kept, "protected by the model: left alone"),
-    ]  # fmt: skip
+    ]
     return [f"{count(int(mask.sum()), 'job')} {text}" for mask, text in cases if mask.any()]
 
 

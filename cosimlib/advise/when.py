@@ -31,10 +31,15 @@ UNLIMITED = 30 * DAY
 """Seconds that a job without a limit is expected to ask for."""
 
 ACCOUNTING = (
-    "sacct", "-a", "-X", "--noconvert", "--parsable2", "--delimiter=\x1f",
+    "sacct",
+    "-a",
+    "-X",
+    "--noconvert",
+    "--parsable2",
+    "--delimiter=\x1f",
     "--format=JobIDRaw,JobID,User,Account,Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,"
     "TimelimitRaw,Suspended,NNodes,NCPUS,AllocTRES,NodeList,State,JobName",
-)  # fmt: skip
+)
 OLDEST = 8 * WEEK
 """Seconds for which a job is taken to have waited at most."""
 
@@ -44,8 +49,11 @@ WEEKS = 8
 
 def when_text(cluster: Cluster, made: Forecast, notes: Sequence[str]) -> str:
     """When the job asked for would start, and the waiting ones, as text with notes."""
-    lines = [f"{cluster.name}, {cluster.moment:%Y-%m-%d %H:%M}: {made.running:,} running, "
-             f"{len(made.jobs):,} waiting", ""]  # fmt: skip
+    lines = [
+        f"{cluster.name}, {cluster.moment:%Y-%m-%d %H:%M}: {made.running:,} running, "
+        f"{len(made.jobs):,} waiting",
+        "",
+    ]
     asked = [] if made.asked is None else made.asked.to_dict("records")
     for place, job in enumerate(asked):
         shape = f"{count(int(job['nodes']), 'node')} for {duration(job['requested_time'])}"
@@ -72,13 +80,19 @@ def forecast_of(
     held, shared = _held_nodes(cluster, seen)
     running = _running(cluster, np.flatnonzero(held), held[held > 0])
     waiting, left_out = _waiting(cluster, partition)
-    notes = ["not tested on this cluster; cs.backtest on its accounting says how often such "
-             "intervals hold"]  # fmt: skip
+    notes = [
+        "not tested on this cluster; cs.backtest on its accounting says how often such "
+        "intervals hold"
+    ]
     notes += [f"{count(left_out, 'job')} left out: not eligible yet"] if left_out else []
-    notes += [
-        f"{count(shared, 'shared node')}: each is taken to be held until the latest limit of its "
-        "jobs, by that job alone"
-    ] if shared else []  # fmt: skip
+    notes += (
+        [
+            f"{count(shared, 'shared node')}: each is taken to be held until the latest limit of "
+            "its jobs, by that job alone"
+        ]
+        if shared
+        else []
+    )
     past = _accounting(history, live, cluster.now, partition)
     users = pd.concat([running["user"], waiting.get("user", pd.Series(dtype=object))])
     notes += _notes_on(past, history is not None or live, users, cluster.now)
@@ -91,18 +105,24 @@ def forecast_of(
         table[name] = table[name].astype(np.float64) - zero
     log, system = Workload(table, cluster.name), System.of(total)
     made = forecast(
-        log, cluster.now - zero, nodes=nodes, hours=seconds / HOUR, system=system,
+        log,
+        cluster.now - zero,
+        nodes=nodes,
+        hours=seconds / HOUR,
+        system=system,
         user=os.environ.get("USER"),
-    )  # fmt: skip
+    )
     return made, notes + [made.note] * bool(len(past) and made.note)
 
 
 def _notes_on(past: pd.DataFrame, is_given: bool, users: pd.Series, now: float) -> list[str]:
     """What accounting lacks for forecasts of a queue of some users."""
     if past.empty:
-        lack = "no job of the accounting had ended by now and has a limit" if is_given else (
-            "without accounting of ended jobs (--history)"
-        )  # fmt: skip
+        lack = (
+            "no job of the accounting had ended by now and has a limit"
+            if is_given
+            else ("without accounting of ended jobs (--history)")
+        )
         return [f"{lack}: run times are uniform up to the limit, no job is submitted"]
     idle = now - float((past["recorded_start"] + past["run_time"]).max())
     found = [f"the latest job of the accounting ended {duration(idle)} ago"] if idle > WEEK else []
@@ -127,11 +147,17 @@ def _running(cluster: Cluster, rows: np.ndarray, held: np.ndarray) -> pd.DataFra
     jobs, now = cluster.jobs.iloc[rows], cluster.now
     start = jobs["start"].where(jobs["start"] < now, now - 1.0).to_numpy()
     end = jobs["end"].fillna(now + UNLIMITED).to_numpy()
-    return pd.DataFrame({
-        "submit_time": start, "recorded_start": start, "run_time": now - start + 1.0,
-        "requested_time": np.maximum(end - start, 1.0), "nodes": held,
-        "job_id": jobs["job_id"].to_numpy(), "user": jobs["user"].to_numpy(),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "submit_time": start,
+            "recorded_start": start,
+            "run_time": now - start + 1.0,
+            "requested_time": np.maximum(end - start, 1.0),
+            "nodes": held,
+            "job_id": jobs["job_id"].to_numpy(),
+            "user": jobs["user"].to_numpy(),
+        }
+    )
 
 
 def _waiting(cluster: Cluster, partition: str | None) -> tuple[pd.DataFrame, int]:
@@ -144,12 +170,17 @@ def _waiting(cluster: Cluster, partition: str | None) -> tuple[pd.DataFrame, int
     eligible = queue[queue["eligible"] <= cluster.now]
     rows = eligible.loc[eligible.index.repeat(eligible["tasks"])]
     limit = rows["limit"].where(rows["limit"] > 0, UNLIMITED)
-    table = pd.DataFrame({
-        "submit_time": rows["eligible"].clip(lower=cluster.now - OLDEST),
-        "recorded_start": np.nan, "run_time": 0.0,
-        "requested_time": limit, "nodes": rows["nodes"], "job_id": rows["job_id"],
-        "user": rows["user"],
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "submit_time": rows["eligible"].clip(lower=cluster.now - OLDEST),
+            "recorded_start": np.nan,
+            "run_time": 0.0,
+            "requested_time": limit,
+            "nodes": rows["nodes"],
+            "job_id": rows["job_id"],
+            "user": rows["user"],
+        }
+    )
     return table, len(queue) - len(eligible) + cluster.held
 
 
@@ -162,8 +193,11 @@ def _accounting(history: str | None, live: bool, now: float, partition: str | No
     if log.began is None:
         raise TraceError(f"{path}: no calendar time; ask sacct with SLURM_TIME_FORMAT=%s")
     began, jobs = log.began.timestamp(), log.jobs
-    table = jobs.assign(submit_time=jobs["submit_time"] + began, user=log.column("user"),
-                        recorded_start=log.column("recorded_start") + began)  # fmt: skip
+    table = jobs.assign(
+        submit_time=jobs["submit_time"] + began,
+        user=log.column("user"),
+        recorded_start=log.column("recorded_start") + began,
+    )
     ended = table["recorded_start"] + table["run_time"] <= now
     known = ended & table["requested_time"].notna() & (table["requested_time"] > 0)
     if partition:

@@ -147,9 +147,12 @@ def simulate_easy(
         check.that("predict", predict, not len(calendar), expected)
         by_prediction = isinstance(order, str) and order in ("sjbf", "shortest")
         start_time = simulate_predicted(
-            run, predict, per_event=decide == "per_event", extra_nodes=extra_nodes,
+            run,
+            predict,
+            per_event=decide == "per_event",
+            extra_nodes=extra_nodes,
             shortest_first=by_prediction,
-        )  # fmt: skip
+        )
         run_time = run.jobs.run_time
     knobs = {
         "per event": decide == "per_event",

@@ -58,9 +58,14 @@ def simulate_predicted(
         Whether ranks are predictions.
     """
     machine = machine_of(
-        run, JOB, STATE, last_two=isinstance(predict, str), per_event=per_event,
-        extra_nodes=extra_nodes, shortest_first=shortest_first,
-    )  # fmt: skip
+        run,
+        JOB,
+        STATE,
+        last_two=isinstance(predict, str),
+        per_event=per_event,
+        extra_nodes=extra_nodes,
+        shortest_first=shortest_first,
+    )
     jobs = machine.jobs
     jobs.predicted = np.minimum(_given(run.workload, jobs, predict), jobs.requested_time)
     numbers = pd.Series(np.arange(jobs.size))

@@ -35,8 +35,17 @@ NOTICES = (0, 1, 2, 4, 8, 16, 24)
 """Hours before a window at which it becomes known."""
 
 COLUMNS = (
-    "window", "start", "notice", "seed", "running", "idle", "lost", "blocked", "killed", "cost"
-)  # fmt: skip
+    "window",
+    "start",
+    "notice",
+    "seed",
+    "running",
+    "idle",
+    "lost",
+    "blocked",
+    "killed",
+    "cost",
+)
 
 
 def drain_or_evict(

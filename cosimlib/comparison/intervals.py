@@ -50,8 +50,19 @@ WIDENING = 13.0
 """Whole weeks: draws above their mean are ``1 + WIDENING / weeks`` times as far above it."""
 
 KEYS = ["policy", "measure", "group", "statistic"]
-COLUMNS = ["policy", "against", "measure", "group", "statistic", "quantity", "log", "median",
-           "low", "high", "verdict"]  # fmt: skip
+COLUMNS = [
+    "policy",
+    "against",
+    "measure",
+    "group",
+    "statistic",
+    "quantity",
+    "log",
+    "median",
+    "low",
+    "high",
+    "verdict",
+]
 LOWER, HIGHER, EQUAL, CANNOT_TELL = "lower", "higher", "equal", "cannot tell"
 
 
@@ -101,9 +112,13 @@ class Comparison(Displayed):
         )
 
     def rows(
-        self, quantity: str, *, measure: str | None = None, statistic: str | None = None,
+        self,
+        quantity: str,
+        *,
+        measure: str | None = None,
+        statistic: str | None = None,
         group: str = ALL,
-    ) -> pd.DataFrame:  # fmt: skip
+    ) -> pd.DataFrame:
         """Rows of the table: values, differences or ratios of a group, of some or all measures."""
         table = self.table
         chosen = (table["quantity"] == quantity) & (table["group"] == group)
@@ -118,8 +133,13 @@ class Comparison(Displayed):
         The sentences are on means over all jobs, and measures with one number per schedule. All
         pairs are used, or only those whose second policy is `against`.
         """
-        check.that("against", against, against in self.policies,
-                   f"one of {', '.join(map(repr, self.policies))}", none="for all")  # fmt: skip
+        check.that(
+            "against",
+            against,
+            against in self.policies,
+            f"one of {', '.join(map(repr, self.policies))}",
+            none="for all",
+        )
         pairs = self._means()
         if against is not None:
             pairs = pairs[pairs["against"] == against]
@@ -286,8 +306,9 @@ def _verdicts(difference: pd.DataFrame) -> list[str]:
     low, high = difference["low"], difference["high"]
     verdicts = np.select(
         [low.isna() | high.isna(), low > 0, high < 0, (low == 0) & (high == 0)],
-        [UNKNOWN, HIGHER, LOWER, EQUAL], CANNOT_TELL,
-    )  # fmt: skip
+        [UNKNOWN, HIGHER, LOWER, EQUAL],
+        CANNOT_TELL,
+    )
     return verdicts.tolist()
 
 
@@ -328,8 +349,12 @@ def chosen_measures(measures: Iterable[str] | Mapping[str, Measure]) -> dict[str
         found = {name: MEASURES[name] for name in names}
     check.that("measures", measures, bool(found), "at least one")
     for name, measure in found.items():
-        check.that(f"measures[{name!r}]", measure, callable(measure),
-                   "a function of a schedule, start and end")  # fmt: skip
+        check.that(
+            f"measures[{name!r}]",
+            measure,
+            callable(measure),
+            "a function of a schedule, start and end",
+        )
     return found
 
 
@@ -361,8 +386,12 @@ def measure_rows(
         if check.is_number(result):
             rows.append({**row, WHOLE: float(result)})
             continue
-        check.instance(f"the result of {name!r}", result, pd.Series,
-                       expected="a number, or a Series of one number per job")  # fmt: skip
+        check.instance(
+            f"the result of {name!r}",
+            result,
+            pd.Series,
+            expected="a number, or a Series of one number per job",
+        )
         values = result.to_numpy(dtype=np.float64)
         _check_known(values, name, schedule, label)
         rows.append({**row, **_statistics(values)})

@@ -69,8 +69,9 @@ def _check_held_jobs(schedule: CoupledSchedule) -> None:
                 f"{schedule.policy}: holds have {name} of {dtype}; expected jobs' rows and seconds"
             )
     job, name, n = schedule.holds["job"], schedule.workload.name, len(schedule.workload)
-    demand(schedule, job.isin(range(n)), "job {} holds; {} has {} jobs, numbered from 0", job,
-           name, n)  # fmt: skip
+    demand(
+        schedule, job.isin(range(n)), "job {} holds; {} has {} jobs, numbered from 0", job, name, n
+    )
 
 
 def _check_schemes(schedule: CoupledSchedule) -> None:

@@ -223,9 +223,13 @@ def _events(schedule: CoupledSchedule, at: float, names: Sequence[str]) -> str:
         *_starts(schedule, at, names),
         _clause(np.intersect1d(begun, given_back), names, "takes them again", "take them again"),
         _clause(np.setdiff1d(begun, given_back), names, "begins to hold", "begin to hold"),
-        _clause(np.setdiff1d(tried, begun), names, "yields for the first time",
-                "yield for the first time"),
-    ]  # fmt: skip
+        _clause(
+            np.setdiff1d(tried, begun),
+            names,
+            "yields for the first time",
+            "yield for the first time",
+        ),
+    ]
     return ", ".join(filter(None, clauses)) or "nothing happens"
 
 

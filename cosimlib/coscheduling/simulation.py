@@ -305,19 +305,31 @@ def _coupled_jobs(
     """Groups of mates, and the jobs as records for the kernels, checked against the system."""
     jobs, partitions = workload.jobs, list(system.partitions)
     partition = workload.column("partition").fillna(partitions[0])
-    _refuse(workload, ~partition.isin(partitions), lambda job: (
-        f"asks for partition {partition[job]!r}; the system has {', '.join(partitions)}"
-    ))  # fmt: skip
+    _refuse(
+        workload,
+        ~partition.isin(partitions),
+        lambda job: (
+            f"asks for partition {partition[job]!r}; the system has {', '.join(partitions)}"
+        ),
+    )
     capacity = partition.map(dict(system.partitions)).astype("int64")
-    _refuse(workload, jobs["nodes"] > capacity, lambda job: (
-        f"asks for {jobs['nodes'][job]} nodes; partition {partition[job]!r} has {capacity[job]}; "
-        "drop it with Workload.keep or take a wider system"
-    ))  # fmt: skip
+    _refuse(
+        workload,
+        jobs["nodes"] > capacity,
+        lambda job: (
+            f"asks for {jobs['nodes'][job]} nodes; partition {partition[job]!r} has "
+            f"{capacity[job]}; drop it with Workload.keep or take a wider system"
+        ),
+    )
     missing = jobs["requested_time"].isna()
-    _refuse(workload, missing, lambda _: (
-        f"has no requested_time{check.nor_others(int(missing.sum()) - 1)}, which backfilling "
-        "needs; fill it in with synthetic.with_missing_estimates"
-    ))  # fmt: skip
+    _refuse(
+        workload,
+        missing,
+        lambda _: (
+            f"has no requested_time{check.nor_others(int(missing.sum()) - 1)}, which backfilling "
+            "needs; fill it in with synthetic.with_missing_estimates"
+        ),
+    )
     group = mate_groups(workload, partition) if together else np.full(len(jobs), -1)
     rows = records(
         len(jobs),

@@ -118,8 +118,10 @@ def _check_runs(schedule: ElasticSchedule) -> None:
     np.minimum.at(first, job, start)
     np.maximum.at(last, job, end)
     done[job[completed]] = end[completed]
-    for name, times, of_runs in (("start", schedule.start_time, first),
-                                 ("end", schedule.end_time, last)):  # fmt: skip
+    for name, times, of_runs in (
+        ("start", schedule.start_time, first),
+        ("end", schedule.end_time, last),
+    ):
         demand(schedule, times == of_runs, f"job {{}} does not {name} when its runs do", jobs)
     demand(schedule, schedule.end_time == done, "job {} runs again after its end", jobs)
 

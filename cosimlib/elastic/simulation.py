@@ -144,8 +144,12 @@ def simulate_elastic(
     names = _partition_names(system)
     sizes = np.array(list(system.partitions.values()), dtype=np.int64)
     total = int(sizes.sum()) + int(spare)
-    check.room("values of nodes", float(total) * VALUES_PER_NODE, "take smaller partitions",
-               where=system.name)  # fmt: skip
+    check.room(
+        "values of nodes",
+        float(total) * VALUES_PER_NODE,
+        "take smaller partitions",
+        where=system.name,
+    )
     requests = _requests(preemptions, total)
     partition, numbers = _partitions(workload, system), _policies(policy, names)
     jobs = _jobs(workload, system, partition, priorities(workload, numbers))
@@ -255,9 +259,14 @@ def _partitions(workload: Workload, system: System) -> np.ndarray:
     """Partition numbers, one per job, once each job is known to fit its partition."""
     names, partition = list(system.partitions), partition_numbers(workload, system)
     if "partition" in workload.jobs:
-        check.rows("partition", workload.jobs["partition"], partition >= 0,
-                   f"one of {', '.join(names)}", row=workload.label,
-                   error=InvalidWorkloadError)  # fmt: skip
+        check.rows(
+            "partition",
+            workload.jobs["partition"],
+            partition >= 0,
+            f"one of {', '.join(names)}",
+            row=workload.label,
+            error=InvalidWorkloadError,
+        )
     sizes = np.array(list(system.partitions.values()), dtype=np.int64)[partition]
     wide = workload.jobs["nodes"].to_numpy() > sizes
     if wide.any():
@@ -290,10 +299,13 @@ def _requests(preemptions: pd.DataFrame | None, total_nodes: int) -> np.recarray
     rules = (
         ("time", (rows[:, 0] >= 0) & np.isfinite(rows[:, 0]), "seconds, 0 or more"),
         ("time", ~(np.diff(rows[:, 0], prepend=0.0) < 0), "preemptions in order of time"),
-        ("nodes", (rows[:, 1] >= 1) & (rows[:, 1] <= total_nodes) & (rows[:, 1] % 1 == 0),
-         f"a whole number from 1 to the {total_nodes} nodes of all partitions and the host"),
+        (
+            "nodes",
+            (rows[:, 1] >= 1) & (rows[:, 1] <= total_nodes) & (rows[:, 1] % 1 == 0),
+            f"a whole number from 1 to the {total_nodes} nodes of all partitions and the host",
+        ),
         ("duration", (rows[:, 2] > 0) & np.isfinite(rows[:, 2]), "seconds above 0"),
-    )  # fmt: skip
+    )
     for column, fine, expected in rules:
         values = rows[:, REQUESTS.index(column)]
         check.rows(column, values, fine, expected, row="preemption {}".format)

@@ -224,8 +224,13 @@ def follow(schedule: Schedule, policies: Sequence[int] = ()) -> Followed:
     start_time, end_time = (
         np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
     )
-    check.room("nodes of all jobs", float(nodes.sum()), "keep fewer or narrower jobs",
-               most=MOST_HELD, where=schedule.name)  # fmt: skip
+    check.room(
+        "nodes of all jobs",
+        float(nodes.sum()),
+        "keep fewer or narrower jobs",
+        most=MOST_HELD,
+        where=schedule.name,
+    )
     line = occupancy.timeline(start_time, end_time, nodes, capacity)
     if (line.held == IDLE).any():
         place = int((line.held == IDLE).argmax())

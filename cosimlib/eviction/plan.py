@@ -207,9 +207,7 @@ class TimedPlan(EvictionPlan):
         """
         order = writing_order(plan.problem) if order is None else order
         orders = np.broadcast_to(order, plan.choices.shape)
-        return cls(
-            plan.problem, plan.solver, plan.choices, plan.proven, plan.response_time, orders
-        )  # fmt: skip
+        return cls(plan.problem, plan.solver, plan.choices, plan.proven, plan.response_time, orders)
 
     @property
     def checkpoint_time(self) -> np.ndarray:

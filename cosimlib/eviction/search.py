@@ -25,10 +25,18 @@ from cosimlib.kernels.jit import kernel
 
 VISITS = 200_000
 """Choices tried between two readings of the clock, about a millisecond."""
-LEVEL = np.dtype([
-    ("nodes", np.int64), ("loss", np.float64), ("app_steps", np.int64), ("sys_steps", np.int64),
-    ("tried", np.int64), ("lost", np.float64), ("spent", np.int64), ("freed", np.int64),
-])  # fmt: skip
+LEVEL = np.dtype(
+    [
+        ("nodes", np.int64),
+        ("loss", np.float64),
+        ("app_steps", np.int64),
+        ("sys_steps", np.int64),
+        ("tried", np.int64),
+        ("lost", np.float64),
+        ("spent", np.int64),
+        ("freed", np.int64),
+    ]
+)
 """A level of the depth-first search: a job, its current choice (-1 before the first), and the loss,
 steps and nodes of the choices before it."""
 

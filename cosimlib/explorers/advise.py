@@ -86,16 +86,23 @@ def explore_advise(
     fixed = not any(each.checkpoint for each in model.applications)
     deadlines = first.deadlines.tolist()
     factor: dict[str, Any] = {
-        "options": FACTORS, "kind": "slider",
+        "options": FACTORS,
+        "kind": "slider",
         "off_when": lambda now: NO_MODEL if fixed else "",
-    }  # fmt: skip
+    }
     knobs = [
         Knob("nodes_needed", max(1, most // 4), "nodes needed", low=1, high=most, whole=True),
-        Knob("deadline", deadlines[len(deadlines) // 3], "deadline (min)", kind="slider",
-             options=deadlines, named=in_minutes),
+        Knob(
+            "deadline",
+            deadlines[len(deadlines) // 3],
+            "deadline (min)",
+            kind="slider",
+            options=deadlines,
+            named=in_minutes,
+        ),
         Knob("bandwidth", 1.0, "bandwidths ×", **factor),
         Knob("interval", 1.0, "intervals ×", **factor),
-    ]  # fmt: skip
+    ]
 
     def advised(now: Settings) -> Advice:
         scaled = model.scaled(bandwidth=now["bandwidth"], interval=now["interval"])
@@ -107,9 +114,11 @@ def explore_advise(
     def draw(now: Settings) -> Drawn:
         advice, deadline = answers(now), now["deadline"]
         picture = plot_advice(
-            losses(now), nodes_needed=now["nodes_needed"], deadline=deadline,
+            losses(now),
+            nodes_needed=now["nodes_needed"],
+            deadline=deadline,
             title=html.escape(title_of(advice, deadline)),
-        )  # fmt: skip
+        )
         jobs = html.escape(jobs_table(advice, deadline))
         return picture, f"<pre style='{FIXED}'>{jobs}</pre>", ()
 

@@ -107,20 +107,43 @@ def explore_batch(
     known = [name for name in ESTIMATES if given or name != "given"]
     knobs = [
         Knob("policy", "EASY", "policy", options=_policies()),
-        Knob("order", "submit", "queue order", options=ORDERS,
-             off_when=lambda now: "" if _takes_order(now["policy"]) else
-             f"{now['policy']} takes no order"),
+        Knob(
+            "order",
+            "submit",
+            "queue order",
+            options=ORDERS,
+            off_when=lambda now: (
+                "" if _takes_order(now["policy"]) else f"{now['policy']} takes no order"
+            ),
+        ),
         timeline.load_knob(1.5),
         Knob("estimates", known[0], "estimates", options=known, named=ESTIMATES.__getitem__),
-        Knob("factor", 5.0, "factor", low=1, high=20, step=0.5,
-             off_when=needs("estimates are not by a factor", estimates=("factor",))),
-        Knob("seed", 0, "seed", high=50, whole=True,
-             off_when=needs("no estimate is drawn", estimates=("Tsafrir",))),
-    ]  # fmt: skip
+        Knob(
+            "factor",
+            5.0,
+            "factor",
+            low=1,
+            high=20,
+            step=0.5,
+            off_when=needs("estimates are not by a factor", estimates=("factor",)),
+        ),
+        Knob(
+            "seed",
+            0,
+            "seed",
+            high=50,
+            whole=True,
+            off_when=needs("no estimate is drawn", estimates=("Tsafrir",)),
+        ),
+    ]
     workload = cached(
         lambda now: _with_estimates(timeline.loaded(now), now),
-        "period", "load", "estimates", "factor", "seed",
-    )  # fmt: skip
+        "period",
+        "load",
+        "estimates",
+        "factor",
+        "seed",
+    )
 
     def draw(now: Settings) -> Drawn:
         schedule = _simulated(workload(now), timeline.log.system, now)

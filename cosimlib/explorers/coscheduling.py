@@ -99,14 +99,32 @@ def explore_coscheduling(
     holds = needs("no machine holds nodes", schemes=[each for each in options if "H" in each])
     knobs = [
         Knob("schemes", "H" * len(names), "schemes", options=options, off_when=some),
-        Knob("share", min(shares, key=lambda each: abs(each - 1 / 3)), "jobs with mates",
-             kind="slider", options=shares, named=lambda share: percent(share, 0)),
-        Knob("release_interval", NEVER, "release every", kind="slider", options=INTERVALS,
-             off_when=lambda now: some(now) or holds(now),
-             named=lambda each: f"{each / MINUTE:g} min" if each else "never"),
-        Knob("event", machines.first_event, "event", low=1, whole=True,
-             high=lambda now: len(event_times(machines.schedule(now)))),
-    ]  # fmt: skip
+        Knob(
+            "share",
+            min(shares, key=lambda each: abs(each - 1 / 3)),
+            "jobs with mates",
+            kind="slider",
+            options=shares,
+            named=lambda share: percent(share, 0),
+        ),
+        Knob(
+            "release_interval",
+            NEVER,
+            "release every",
+            kind="slider",
+            options=INTERVALS,
+            off_when=lambda now: some(now) or holds(now),
+            named=lambda each: f"{each / MINUTE:g} min" if each else "never",
+        ),
+        Knob(
+            "event",
+            machines.first_event,
+            "event",
+            low=1,
+            whole=True,
+            high=lambda now: len(event_times(machines.schedule(now))),
+        ),
+    ]
     panel = Panel(knobs, machines.drawn, settings, timeline=machines.timeline)
     player = Play(min=1, interval=FRAME)
     for trait in ("max", "value"):
@@ -128,8 +146,9 @@ class _Machines:
             check.that("source", list(source), len(source) > 1, "two machines or more")
             nodes = {} if system is None else system.partitions
             own = {name: System(name, {name: nodes[name]}) for name in source if name in nodes}
-            self.logs = {name: self._timeline(each, own.get(name), jobs)
-                         for name, each in source.items()}  # fmt: skip
+            self.logs = {
+                name: self._timeline(each, own.get(name), jobs) for name, each in source.items()
+            }
         sizes = {name: each.log.system.total_nodes for name, each in self.logs.items()}
         self.system = system or (System("+".join(sizes), sizes) if sizes else MACHINES)
         self.timeline = next(iter(self.logs.values()), None)
@@ -143,10 +162,11 @@ class _Machines:
 
     def _simulate(self, now: Settings) -> CoupledSchedule:
         return coscheduling.simulate_coscheduling(
-            self._workload(now), self.system,
+            self._workload(now),
+            self.system,
             schemes=None if now["schemes"] == BASE else now["schemes"],
             release_interval=now["release_interval"] or None,
-        )  # fmt: skip
+        )
 
     def _workload(self, now: Settings) -> Workload:
         """The jobs of the days chosen, their clocks beginning with them; mates by proportion."""
@@ -162,8 +182,10 @@ class _Machines:
 
     def _parts(self, now: Settings) -> dict[str, Log]:
         """The jobs of the first machine in the days chosen, of the others in busy days."""
-        return {name: log.part(now if log is self.timeline else log.settings)
-                for name, log in self.logs.items()}  # fmt: skip
+        return {
+            name: log.part(now if log is self.timeline else log.settings)
+            for name, log in self.logs.items()
+        }
 
     def first_event(self, now: Settings) -> int:
         """The last event in the first half of the time in which jobs start; of the example 1."""
@@ -192,16 +214,19 @@ class _Machines:
         text = "<br>".join(map(escape, lines))
         for words in ("Deadlock", "That breaks the circle"):
             text = text.replace(words, f"<b>{words}</b>")
-        notes = [f"{name}: {note}" for name, part in self._parts(now).items()
-                 for note in part.notes]  # fmt: skip
+        notes = [
+            f"{name}: {note}" for name, part in self._parts(now).items() for note in part.notes
+        ]
         return picture, text, notes
 
 
 def _outcome(schedule: CoupledSchedule) -> str:
     """The outcome of a schedule: jobs that never start, sync-up overhead, node-hours held idle."""
     overhead = coscheduling.sync_up_overhead(schedule).mean() / MINUTE
-    hours = [f"{machine} {each:,.2f}".replace("inf", "no end")
-             for machine, each in coscheduling.lost_node_hours(schedule).items()]  # fmt: skip
+    hours = [
+        f"{machine} {each:,.2f}".replace("inf", "no end")
+        for machine, each in coscheduling.lost_node_hours(schedule).items()
+    ]
     return (
         f"In the end: {count(len(schedule.stuck), 'job')} never start · mean sync-up overhead "
         f"{or_unknown(overhead, ',.1f', ' min')} · node-hours held idle: {', '.join(hours)}"

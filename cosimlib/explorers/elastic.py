@@ -121,16 +121,22 @@ def explore_elastic(
     held = max(own, oversubscription(schedule).most) if one else own
     knobs = [
         Knob("policy", "PAP", "policy", options=POLICIES),
-        Knob("grace_period", 120.0, "grace period", kind="slider", options=GRACE,
-             named=period_name),
-        Knob("preempted", min(PREEMPTED, held), "nodes preempted (P)", low=1, whole=True,
-             high=held),
+        Knob(
+            "grace_period", 120.0, "grace period", kind="slider", options=GRACE, named=period_name
+        ),
+        Knob(
+            "preempted", min(PREEMPTED, held), "nodes preempted (P)", low=1, whole=True, high=held
+        ),
         timeline.moment_knob(SAMPLING_INTERVAL),
-    ]  # fmt: skip
-    wider = "" if held == own else (
-        f"The log holds up to {held:,} nodes at once, more than the {own:,} of its machine; the "
-        "machine is supposed to have them."
-    )  # fmt: skip
+    ]
+    wider = (
+        ""
+        if held == own
+        else (
+            f"The log holds up to {held:,} nodes at once, more than the {own:,} of its machine; "
+            "the machine is supposed to have them."
+        )
+    )
 
     def draw(now: Settings) -> Drawn:
         schedule = timeline.schedule(now)

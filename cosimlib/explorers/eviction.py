@@ -122,19 +122,48 @@ def explore_eviction(
     pose, bandwidth = moments.pose, moments.machine.aggregate_bandwidth
     knobs = [
         moments.moment_knob(MINUTE),
-        Knob("nodes_needed", lambda now: pose(now).total_nodes // 4, "nodes needed", whole=True,
-             high=lambda now: pose(now).total_nodes),
-        Knob("deadline", deadlines[len(deadlines) // 3], "deadline (min)", kind="slider",
-             options=deadlines, named=in_minutes),
-        Knob("bandwidth", bandwidth, "file system (GB/s)", kind="slider",
-             options=[bandwidth * factor for factor in FACTORS], named="{:.4g}".format),
-        Knob("interval", HOUR, "checkpoint every (min)", kind="slider", options=INTERVALS,
-             named=in_minutes),
+        Knob(
+            "nodes_needed",
+            lambda now: pose(now).total_nodes // 4,
+            "nodes needed",
+            whole=True,
+            high=lambda now: pose(now).total_nodes,
+        ),
+        Knob(
+            "deadline",
+            deadlines[len(deadlines) // 3],
+            "deadline (min)",
+            kind="slider",
+            options=deadlines,
+            named=in_minutes,
+        ),
+        Knob(
+            "bandwidth",
+            bandwidth,
+            "file system (GB/s)",
+            kind="slider",
+            options=[bandwidth * factor for factor in FACTORS],
+            named="{:.4g}".format,
+        ),
+        Knob(
+            "interval",
+            HOUR,
+            "checkpoint every (min)",
+            kind="slider",
+            options=INTERVALS,
+            named=in_minutes,
+        ),
         Knob("solver", "dynamic", "plan of the jobs", options=SOLVERS, named=SOLVERS.__getitem__),
-        Knob("notice", 0, "drain", options=NOTICES, kind="slider",
-             named=lambda hours: f"{hours:g} h before" if hours else "not",
-             off_when=lambda now: "" if now["nodes_needed"] else NO_NODE),
-    ]  # fmt: skip
+        Knob(
+            "notice",
+            0,
+            "drain",
+            options=NOTICES,
+            kind="slider",
+            named=lambda hours: f"{hours:g} h before" if hours else "not",
+            off_when=lambda now: "" if now["nodes_needed"] else NO_NODE,
+        ),
+    ]
     solved = cached(lambda now: eviction.solve_spectrum(pose(now)), *OF_PROBLEM)
 
     def plan_of(now: Settings) -> EvictionPlan:
@@ -202,9 +231,13 @@ class _Moments(Timeline):
         window = {"start": [start], "end": [start + HOUR], "nodes": [now["nodes_needed"]]}
         try:
             costs = drain_or_evict(
-                workload, Calendar(window), notices=[0, notice], **self._asked(now),
-                horizon=now["deadline"], seeds=[self._fixed["seed"]],
-            )  # fmt: skip
+                workload,
+                Calendar(window),
+                notices=[0, notice],
+                **self._asked(now),
+                horizon=now["deadline"],
+                seeds=[self._fixed["seed"]],
+            )
         except ValueError as error:
             return f"draining cannot be simulated: {error}"
         late, early = costs.to_dict("records")

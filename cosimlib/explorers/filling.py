@@ -115,17 +115,34 @@ def explore_filling(
     known = bool(timeline.log.workload.jobs["requested_time"].notna().any()) and not made
     knobs = [
         Knob("policy", "filling A", "policy", options=FILLINGS),
-        Knob("accuracy", GIVEN if known else 0.5, "accuracy (p)", kind="slider",
-             options=(*[GIVEN][: int(known)], *ACCURACIES),
-             named=lambda p: NAMES[p] if p == GIVEN else f"{p:g}"),
+        Knob(
+            "accuracy",
+            GIVEN if known else 0.5,
+            "accuracy (p)",
+            kind="slider",
+            options=(*[GIVEN][: int(known)], *ACCURACIES),
+            named=lambda p: NAMES[p] if p == GIVEN else f"{p:g}",
+        ),
         Knob("overhead", 0.1, "start and save (t)", high=0.95, step=0.05),
         Knob("speed", 1.0, "speed (c)", low=0.05, step=0.05),
         Knob("save_every", 10, "C: save every", low=1, high=60, whole=True),
-        Knob("queue_depth", DEPTHS[1] if made else ALL, "jobs that wait", kind="slider",
-             options=DEPTHS, named=lambda jobs: NAMES.get(jobs, str(jobs))),
-        Knob("seed", 0, "seed", high=50, whole=True,
-             off_when=lambda now: OWN if now["accuracy"] == GIVEN else ""),
-    ]  # fmt: skip
+        Knob(
+            "queue_depth",
+            DEPTHS[1] if made else ALL,
+            "jobs that wait",
+            kind="slider",
+            options=DEPTHS,
+            named=lambda jobs: NAMES.get(jobs, str(jobs)),
+        ),
+        Knob(
+            "seed",
+            0,
+            "seed",
+            high=50,
+            whole=True,
+            off_when=lambda now: OWN if now["accuracy"] == GIVEN else "",
+        ),
+    ]
     simulated = cached(
         lambda now: _simulate(timeline, now), "period", "accuracy", "queue_depth", "seed", size=8
     )

@@ -114,8 +114,9 @@ class Knob:
         if self.whole:
             return IntSlider(first, int(low), int(high), **shown)
         digits = max(0, -math.floor(math.log10(self.step)))
-        return FloatSlider(first, min=low, max=high, step=self.step,
-                           readout_format=f".{digits}f", **shown)  # fmt: skip
+        return FloatSlider(
+            first, min=low, max=high, step=self.step, readout_format=f".{digits}f", **shown
+        )
 
     def set(self, control: Widget, now: Settings) -> None:
         """Give the control its value and range, and say why it has no effect."""

@@ -40,8 +40,17 @@ DELAYS = tuple(minutes * MINUTE for minutes in (0, 1, 2, 5, 10, 15, 20, 30, 45, 
 """Seconds to choose from."""
 COSTS = ("lost", "writing", "blocked", "rereading")
 """Uses of node-hours that evictions cost."""
-ASKED = ("policy", "notice", "rate", "size", "run_time", "longest_delay", "announced", "seed",
-         "bandwidth")  # fmt: skip
+ASKED = (
+    "policy",
+    "notice",
+    "rate",
+    "size",
+    "run_time",
+    "longest_delay",
+    "announced",
+    "seed",
+    "bandwidth",
+)
 """Settings that a schedule depends on."""
 
 
@@ -118,26 +127,62 @@ def explore_ondemand(
     batch = _Batch(source, system, jobs, _filled)
     bandwidth = batch.part(batch.settings).system.aggregate_bandwidth
     knobs = [
-        Knob("day", batch.busiest, "day shown", low=1, whole=True,
-             high=lambda now: len(batch.starts(now)),
-             readout=None if batch.log.workload.began is None
-             else lambda now: batch.instant(batch.start(now))),
+        Knob(
+            "day",
+            batch.busiest,
+            "day shown",
+            low=1,
+            whole=True,
+            high=lambda now: len(batch.starts(now)),
+            readout=None
+            if batch.log.workload.began is None
+            else lambda now: batch.instant(batch.start(now)),
+        ),
         Knob("policy", "dynamic", "policy", options=POLICIES),
         Knob("rate", 4.0, "bursts per day", low=0.5, high=24, step=0.5),
-        Knob("size", 0.25, "nodes of a burst", kind="slider", options=SIZES,
-             named=lambda size: percent(size, 0)),
-        Knob("run_time", HOUR, "a burst runs (min)", kind="slider", options=RUN_TIMES,
-             named=in_minutes),
-        Knob("longest_delay", 15 * MINUTE, "longest delay (min)", kind="slider",
-             options=DELAYS, named=in_minutes),
+        Knob(
+            "size",
+            0.25,
+            "nodes of a burst",
+            kind="slider",
+            options=SIZES,
+            named=lambda size: percent(size, 0),
+        ),
+        Knob(
+            "run_time",
+            HOUR,
+            "a burst runs (min)",
+            kind="slider",
+            options=RUN_TIMES,
+            named=in_minutes,
+        ),
+        Knob(
+            "longest_delay",
+            15 * MINUTE,
+            "longest delay (min)",
+            kind="slider",
+            options=DELAYS,
+            named=in_minutes,
+        ),
         Knob("announced", KINDS[0], "notice of a burst", options=KINDS),
-        Knob("notice", "prepare", "on a notice", options=NOTICES,
-             off_when=needs("no burst is announced", announced=KINDS[1:])),
-        Knob("bandwidth", bandwidth, "file system (GB/s)", kind="slider",
-             options=[bandwidth * factor for factor in FACTORS], named="{:.4g}".format,
-             off_when=needs("{policy} evicts nobody", policy=EVICTING)),
+        Knob(
+            "notice",
+            "prepare",
+            "on a notice",
+            options=NOTICES,
+            off_when=needs("no burst is announced", announced=KINDS[1:]),
+        ),
+        Knob(
+            "bandwidth",
+            bandwidth,
+            "file system (GB/s)",
+            kind="slider",
+            options=[bandwidth * factor for factor in FACTORS],
+            named="{:.4g}".format,
+            off_when=needs("{policy} evicts nobody", policy=EVICTING),
+        ),
         Knob("seed", 0, "seed", high=50, whole=True),
-    ]  # fmt: skip
+    ]
     return Panel(knobs, batch.drawn, settings, timeline=batch)
 
 
@@ -153,15 +198,23 @@ class _Batch(Timeline):
         workload, system = self.part(now).workload, self.part(now).system
         size = max(1, round(now["size"] * system.total_nodes))
         bursts = draw_bursts(
-            workload, rate=now["rate"], nodes=size, run_time=now["run_time"],
-            longest_delay=now["longest_delay"], notice=now["announced"], seed=now["seed"],
-        )  # fmt: skip
+            workload,
+            rate=now["rate"],
+            nodes=size,
+            run_time=now["run_time"],
+            longest_delay=now["longest_delay"],
+            notice=now["announced"],
+            seed=now["seed"],
+        )
         return simulate_ondemand(
-            workload, replace(system, aggregate_bandwidth=now["bandwidth"]), bursts,
-            policy=now["policy"], seed=now["seed"],
+            workload,
+            replace(system, aggregate_bandwidth=now["bandwidth"]),
+            bursts,
+            policy=now["policy"],
+            seed=now["seed"],
             notice="ignore" if now["announced"] == KINDS[0] else now["notice"],
             reserved=size if now["policy"] == "reserve" else 0,
-        )  # fmt: skip
+        )
 
     def starts(self, now: Settings) -> np.ndarray:
         """Where the days that can be shown begin, s; the first in the hour of a submission."""

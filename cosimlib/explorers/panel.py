@@ -158,8 +158,11 @@ class Panel(VBox):
     def _kept(self, now: Settings) -> Settings:
         """The settings that stay: where other days are chosen, some controls take their own."""
         same_days = same(now.get("period"), self._drawn_for.get("period"))
-        return {knob.name: now[knob.name] for knob in self._knobs
-                if same_days or not callable(knob.value)}  # fmt: skip
+        return {
+            knob.name: now[knob.name]
+            for knob in self._knobs
+            if same_days or not callable(knob.value)
+        }
 
     def _set(self, now: Settings) -> None:
         """Give all controls these values and the ranges that go with them, and draw nothing."""
@@ -187,8 +190,11 @@ class Panel(VBox):
             control.layout.width, control.style.description_width = "auto", "12.5em"
         columns = Layout(
             grid_template_columns="repeat(auto-fit, minmax(min(25em, 100%), 1fr))",
-            grid_gap="0 1em", align_content="flex-start", flex="1 1 22em", overflow="hidden",
-        )  # fmt: skip
+            grid_gap="0 1em",
+            align_content="flex-start",
+            flex="1 1 22em",
+            overflow="hidden",
+        )
         return GridBox(parts, layout=columns)
 
     def _drawn(self) -> tuple[go.Figure, str]:
@@ -225,8 +231,10 @@ class Panel(VBox):
         for control in self.controls.values():
             if control.disabled and control.tooltip:
                 off.setdefault(control.tooltip, []).append(control.description)
-        reasons = [f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
-                   for why, names in off.items()]  # fmt: skip
+        reasons = [
+            f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
+            for why, names in off.items()
+        ]
         sentences = [more, *self._sentences, *caption(self._shown)]
         notes = html.escape(" ".join(filter(None, sentences)), quote=False)
         small = f"<small>{'; '.join(reasons)}</small>" if reasons else ""

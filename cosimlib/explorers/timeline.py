@@ -97,8 +97,14 @@ class Timeline:
         ordinary = self._use[~self._odd]
         least = np.quantile(ordinary, BUSY) if ordinary.size else 0.0
         self._busy = ~self._odd & (self._use >= max(least, 1e-9))
-        period = Knob("period", self._busiest(at), "days", options=range(self.days),
-                      named=self._date, kind="range")  # fmt: skip
+        period = Knob(
+            "period",
+            self._busiest(at),
+            "days",
+            options=range(self.days),
+            named=self._date,
+            kind="range",
+        )
         self.knobs = [period] if self.days > 1 else []
         self.settings: Settings = {knob.name: knob.value for knob in self.knobs}
         self.part = cached(self._part, "period")
@@ -218,8 +224,15 @@ class Timeline:
             end = min(self.seconds(now)[1], float(np.nanmax(scheduled(now).end_time)))
             return max(first(now), end - step)
 
-        return Knob("at", self.fullest, "moment", step=step, low=first, high=last,
-                    readout=lambda now: self.instant(now["at"]))  # fmt: skip
+        return Knob(
+            "at",
+            self.fullest,
+            "moment",
+            step=step,
+            low=first,
+            high=last,
+            readout=lambda now: self.instant(now["at"]),
+        )
 
     def load(self, now: Settings) -> float:
         """Offered load of the days chosen; 1 if there is none."""
@@ -229,9 +242,15 @@ class Timeline:
 
     def load_knob(self, most: float) -> Knob:
         """A slider of the offered load, which is at first that of the days chosen."""
-        return Knob("load", self.load, "offered load", low=lambda now: min(0.1, self.load(now)),
-                    high=lambda now: max(most, self.load(now)), step=LOAD_STEP,
-                    off_when=self._no_load)  # fmt: skip
+        return Knob(
+            "load",
+            self.load,
+            "offered load",
+            low=lambda now: min(0.1, self.load(now)),
+            high=lambda now: max(most, self.load(now)),
+            step=LOAD_STEP,
+            off_when=self._no_load,
+        )
 
     def _no_load(self, now: Settings) -> str:
         """Why the load cannot be changed; "" if it can."""
@@ -272,8 +291,9 @@ class Timeline:
         legend = {SKY: f"{what} per day", BLUE: "busy"}
         if self._odd.any():
             legend[VERMILION] = "more nodes in use than it has"
-        shown = " ".join(f'<span style="color:{color}">■</span> {name}'
-                         for color, name in legend.items())  # fmt: skip
+        shown = " ".join(
+            f'<span style="color:{color}">■</span> {name}' for color, name in legend.items()
+        )
         return (
             '<div style="font-size:12px; line-height:16px; display:flex; '
             'justify-content:space-between; margin:0 8px; white-space:nowrap; overflow:hidden">'

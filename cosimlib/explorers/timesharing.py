@@ -112,11 +112,23 @@ def explore_timesharing(
         Knob("overhead", 0.0, "overhead", high=0.3, step=0.01),
         Knob("noise", 0.0, "noise (probability)", high=0.01, step=0.0005),
         Knob("spmd", True, "jobs", options=(True, False), named=KINDS.__getitem__),
-        Knob("seed", 0, "seed of the noise", high=50, whole=True,
-             off_when=lambda now: "" if now["noise"] else "nothing is drawn without noise"),
-        Knob("at", runs.most_crowded, "moment", high=runs.span, step=HOUR / 4,
-             readout=lambda now: runs.instant(runs.clock(now))),
-    ]  # fmt: skip
+        Knob(
+            "seed",
+            0,
+            "seed of the noise",
+            high=50,
+            whole=True,
+            off_when=lambda now: "" if now["noise"] else "nothing is drawn without noise",
+        ),
+        Knob(
+            "at",
+            runs.most_crowded,
+            "moment",
+            high=runs.span,
+            step=HOUR / 4,
+            readout=lambda now: runs.instant(runs.clock(now)),
+        ),
+    ]
     return Panel(knobs, runs.drawn, settings, timeline=runs)
 
 
@@ -179,11 +191,15 @@ def _filled(log: Log) -> Log:
         workload,
         "" if known else "The log does not say what memory jobs need; it counts as nothing.",
         f"A node's memory is supposed to be {gigabytes:.3g} GB, twice what 99 % of the jobs need "
-        "(in code, system= gives another)." if own is None and known else "",
+        "(in code, system= gives another)."
+        if own is None and known
+        else "",
         f"{len(workload):,} of these jobs are simulated, which fit and start on at most "
-        f"{MOST_STARTS:,} nodes." if len(before) > len(workload) else "",
+        f"{MOST_STARTS:,} nodes."
+        if len(before) > len(workload)
+        else "",
         start=float(before.jobs["submit_time"].min()),
-    )  # fmt: skip
+    )
 
 
 def _around(at: float) -> np.ndarray:
@@ -196,8 +212,9 @@ def _facts(shared: RunSummary, batch: RunSummary) -> list[str]:
     """The line under the figure."""
     numbers = [
         f"slowdown {run.quantile(0.5):,.2f} (median), {run.mean_slowdown:,.2f} (mean), "
-        f"utilization {percent(run.utilization, 1)}" for run in (shared, batch)
-    ]  # fmt: skip
+        f"utilization {percent(run.utilization, 1)}"
+        for run in (shared, batch)
+    ]
     waited = [count(round(run.waited * run.jobs), "job") for run in (shared, batch)]
     return [
         f"{shared.data}, {count(shared.jobs, 'job')}",

@@ -33,9 +33,16 @@ def plot_empty(title: str, why: str) -> CaptionedFigure:
     check.instance("why", why, str)
     picture = theme.figure(title=title, height=120, margin={"b": 10}, showlegend=False)
     picture.add_annotation(
-        text=EMPTY, font={"color": "#555555"}, showarrow=False,
-        xref="paper", x=0, xanchor="left", yref="paper", y=0.5, yanchor="middle",
-    )  # fmt: skip
+        text=EMPTY,
+        font={"color": "#555555"},
+        showarrow=False,
+        xref="paper",
+        x=0,
+        xanchor="left",
+        yref="paper",
+        y=0.5,
+        yanchor="middle",
+    )
     picture.update_xaxes(visible=False).update_yaxes(visible=False)
     return captioned(picture, f"{EMPTY}: {why.strip().rstrip('.')}.")
 
@@ -100,8 +107,10 @@ def plot_lines(
     names = list(dict.fromkeys(table[line])) if line else [""]
     picture, listed = _panels(values, across, own, labels, panel), set()
     parts = [table if value is None else table[table[panel] == value] for value in values]
-    panels = [(part, {"row": number // across + 1, "col": number % across + 1})
-              for number, part in enumerate(parts)]  # fmt: skip
+    panels = [
+        (part, {"row": number // across + 1, "col": number % across + 1})
+        for number, part in enumerate(parts)
+    ]
     for part, at in panels:
         for place, name in enumerate(names):
             points = part if line is None else part[part[line] == name]
@@ -140,12 +149,14 @@ def _panels(
     headed = panel is not None and not ("y" in own and all(str(each) in labels for each in values))
     drawn = ROW * rows + GAP * (rows - 1) if headed else LOW * (rows - 1) + ROW
     picture = make_subplots(
-        rows=rows, cols=across, shared_yaxes="y" not in own,
+        rows=rows,
+        cols=across,
+        shared_yaxes="y" not in own,
         shared_xaxes=across == 1 and "x" not in own,
         horizontal_spacing=0.12 if "y" in own else 0.04,
         vertical_spacing=(GAP if headed else GAP / 3) / drawn,
         subplot_titles=theme.headings(values, labels.get(panel or "", "")) if headed else None,
-    )  # fmt: skip
+    )
     return theme.style(picture, height=AROUND + drawn, margin={"t": 95 if headed else 70})
 
 
@@ -166,8 +177,9 @@ def _name_axes(
             picture.update_yaxes(title=named, title_standoff=12, row=row, col=column)
         if number + across >= len(values) or "x" in own:
             named = labels.get(str(value), x) if "x" in own else x
-            picture.update_xaxes(title=named, title_standoff=8, showticklabels=True,
-                                 row=row, col=column)  # fmt: skip
+            picture.update_xaxes(
+                title=named, title_standoff=8, showticklabels=True, row=row, col=column
+            )
     picture.update_xaxes(matches=None if "x" in own else "x")
 
 
@@ -187,22 +199,35 @@ def _line(
         symbols = [f"{symbol}-open" if low else symbol for low in part[bound]]
     tint = theme.color(name, place)
     return go.Scatter(
-        x=part[axes[0]].tolist(), y=part[axes[1]].tolist(), name=name, legendgroup=name,
+        x=part[axes[0]].tolist(),
+        y=part[axes[1]].tolist(),
+        name=name,
+        legendgroup=name,
         mode="lines" if steps or len(part) > MARKED else "lines+markers",
-        line={"color": tint, "dash": theme.DASHES[place % len(theme.DASHES)], "width": 1.8,
-              "shape": "hv" if steps else "linear"},
+        line={
+            "color": tint,
+            "dash": theme.DASHES[place % len(theme.DASHES)],
+            "width": 1.8,
+            "shape": "hv" if steps else "linear",
+        },
         marker={"symbol": symbols, "color": tint, "size": 7},
-    )  # fmt: skip
+    )
 
 
 def _band(part: pd.DataFrame, line: go.Scatter, x: str, least: str, most: str) -> go.Scatter:
     """The area between two columns where both are numbers, in the color of its line."""
     part = part[np.isfinite(part[least]) & np.isfinite(part[most])]
     return go.Scatter(
-        x=[*part[x], *part[x][::-1]], y=[*part[most], *part[least][::-1]], mode="lines",
-        line={"width": 0}, fill="toself", fillcolor=theme.faded(line.line.color, 0.15),
-        hoverinfo="skip", showlegend=False, legendgroup=line.name,
-    )  # fmt: skip
+        x=[*part[x], *part[x][::-1]],
+        y=[*part[most], *part[least][::-1]],
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=theme.faded(line.line.color, 0.15),
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=line.name,
+    )
 
 
 def heatmap(
@@ -230,8 +255,9 @@ def heatmap(
     if np.isnan(shown).any():  # browsers know no NaN
         shown = np.where(np.isnan(shown), None, shown.astype(object))
     given = {"customdata": values, "colorscale": theme.COLORSCALE, "hoverongaps": False}
-    return go.Heatmap(x=table.columns.to_numpy(), y=table.index.to_numpy(), z=shown,
-                      **(given | options))  # fmt: skip
+    return go.Heatmap(
+        x=table.columns.to_numpy(), y=table.index.to_numpy(), z=shown, **(given | options)
+    )
 
 
 def job_bars(
@@ -250,15 +276,23 @@ def job_bars(
     return [
         # Names, not numbers: a live figure forgets that an axis has categories and draws nothing.
         go.Bar(
-            y=list(jobs), x=np.where(fate == each, nodes, 0), orientation="h", name=name,
-            customdata=details, marker=theme.patterned(each), hovertemplate=hover,
+            y=list(jobs),
+            x=np.where(fate == each, nodes, 0),
+            orientation="h",
+            name=name,
+            customdata=details,
+            marker=theme.patterned(each),
+            hovertemplate=hover,
         )
         for each, name in names.items()
-    ]  # fmt: skip
+    ]
 
 
 def in_words(table: pd.DataFrame) -> pd.DataFrame:
     """A table as a notebook shows it: "unknown" in the place of a number that is none."""
     check.instance("table", table, pd.DataFrame)
-    return table.apply(lambda column: column.astype(object).where(column.notna(), UNKNOWN)
-                       if column.isna().any() else column)  # fmt: skip
+    return table.apply(
+        lambda column: (
+            column.astype(object).where(column.notna(), UNKNOWN) if column.isna().any() else column
+        )
+    )

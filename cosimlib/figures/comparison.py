@@ -60,11 +60,18 @@ def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "m
     columns = min(2, len(comparison.policies))
     pixels = [BESIDES + ROW * sum(map(len, ticks[measure].values())) for measure in measures]
     picture = make_subplots(
-        rows=len(measures), cols=columns, shared_yaxes=True, horizontal_spacing=0.06,
-        row_heights=pixels, vertical_spacing=BETWEEN / (sum(pixels) + BETWEEN * len(pixels)),
-        subplot_titles=[text for measure in measures for text in
-                        (_heading(values, measure, statistic), f"÷ that of {against}")[:columns]],
-    )  # fmt: skip
+        rows=len(measures),
+        cols=columns,
+        shared_yaxes=True,
+        horizontal_spacing=0.06,
+        row_heights=pixels,
+        vertical_spacing=BETWEEN / (sum(pixels) + BETWEEN * len(pixels)),
+        subplot_titles=[
+            text
+            for measure in measures
+            for text in (_heading(values, measure, statistic), f"÷ that of {against}")[:columns]
+        ],
+    )
     for row, measure in enumerate(measures, start=1):
         unit, _ = _unit(values, measure)
         for place, policy in enumerate(comparison.policies):
@@ -77,8 +84,13 @@ def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "m
             picture.add_vline(1.0, line=theme.DASHED, row=row, col=2)
         at = [np.mean(list(lines.values())) for lines in ticks[measure].values()]
         last = max(max(lines.values()) for lines in ticks[measure].values())
-        picture.update_yaxes(tickvals=at, ticktext=list(ticks[measure]),
-                             range=[last + 0.7, -0.7], showgrid=False, row=row)  # fmt: skip
+        picture.update_yaxes(
+            tickvals=at,
+            ticktext=list(ticks[measure]),
+            range=[last + 0.7, -0.7],
+            showgrid=False,
+            row=row,
+        )
         picture.update_xaxes(rangemode="tozero", row=row, col=1)
     if (ratios["verdict"] == "cannot tell").any():
         marker = {"symbol": "circle-open", "color": theme.BLACK, "size": 10, "line": {"width": 2}}
@@ -126,12 +138,22 @@ def _intervals(
     tint, symbol = theme.color(policy, place), theme.MARKERS[place % len(theme.MARKERS)]
     symbols = [f"{symbol}-open" if each == "cannot tell" else symbol for each in rows["verdict"]]
     return go.Scatter(
-        x=log.round(5).tolist(), y=at.round(3).tolist(), name=policy, mode="markers",
+        x=log.round(5).tolist(),
+        y=at.round(3).tolist(),
+        name=policy,
+        mode="markers",
         legendgroup=policy,
         marker={"symbol": symbols or symbol, "color": tint, "size": 10, "line": {"width": 2}},
-        error_x={"type": "data", "symmetric": False, "array": (high - log).round(5).tolist(),
-                 "arrayminus": (log - low).round(5).tolist(), "color": tint, "thickness": 2,
-                 "width": 5},
-        customdata=np.column_stack([low, high]).round(4).tolist(), text=rows["group"].tolist(),
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": (high - log).round(5).tolist(),
+            "arrayminus": (log - low).round(5).tolist(),
+            "color": tint,
+            "thickness": 2,
+            "width": 5,
+        },
+        customdata=np.column_stack([low, high]).round(4).tolist(),
+        text=rows["group"].tolist(),
         hovertemplate="%{text}: %{x}, interval %{customdata[0]} to %{customdata[1]}",
-    )  # fmt: skip
+    )

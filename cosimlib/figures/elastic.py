@@ -40,10 +40,13 @@ def vector_trace(values: pd.DataFrame, began: pd.Timestamp | None = None) -> go.
     day = "day " if began is None else ""
     return heatmap(
         pd.DataFrame(z.round(3), nodes, theme.over_time(values.index, began)[0]),
-        zmin=0, zmax=1, colorscale=VECTOR_SCALE, customdata=None,
+        zmin=0,
+        zmax=1,
+        colorscale=VECTOR_SCALE,
+        customdata=None,
         colorbar={"title": {"text": "value"}, "thickness": 16},
         hovertemplate=f"{day}%{{x}}, node %{{y}}: value %{{z}}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def plot_preemption(
@@ -100,11 +103,18 @@ def plot_preemption(
 def _taken_trace(moment: float | str, taken: Sequence[int]) -> go.Scatter:
     """A square on every node that is preempted."""
     return go.Scatter(
-        x=[moment] * len(taken), y=list(taken), mode="markers", name="preempted node",
+        x=[moment] * len(taken),
+        y=list(taken),
+        mode="markers",
+        name="preempted node",
         hovertemplate="node %{y} is preempted<extra></extra>",
-        marker={"symbol": "square-open", "size": 9, "color": theme.VERMILION,
-                "line": {"width": 2, "color": theme.VERMILION}},
-    )  # fmt: skip
+        marker={
+            "symbol": "square-open",
+            "size": 9,
+            "color": theme.VERMILION,
+            "line": {"width": 2, "color": theme.VERMILION},
+        },
+    )
 
 
 def period_name(seconds: float) -> str:

@@ -50,9 +50,15 @@ def _surface_traces(spectrum: EvictionSpectrum) -> tuple[go.Heatmap, go.Contour]
     surface = heatmap(table, powers=(0.0, max(1.0, last)), **LOST)
     lines = {"coloring": "none", "start": 0, "end": max(0, np.floor(last)), "size": 1}
     return surface, go.Contour(
-        x=surface.x, y=surface.y, z=surface.z, contours=lines, showscale=False, showlegend=False,
-        line={"color": theme.BLACK, "width": 1}, hoverinfo="skip",
-    )  # fmt: skip
+        x=surface.x,
+        y=surface.y,
+        z=surface.z,
+        contours=lines,
+        showscale=False,
+        showlegend=False,
+        line={"color": theme.BLACK, "width": 1},
+        hoverinfo="skip",
+    )
 
 
 def _last_power(losses: pd.DataFrame) -> float:
@@ -63,11 +69,20 @@ def _last_power(losses: pd.DataFrame) -> float:
 def point_trace(nodes: int, deadline: float) -> go.Scatter:
     """The chosen number of nodes and deadline (seconds)."""
     return go.Scatter(
-        x=[deadline / 60], y=[nodes], mode="markers", name="chosen", hoverinfo="skip",
-        showlegend=False, cliponaxis=False,
-        marker={"symbol": "circle-open", "size": 16, "color": theme.VERMILION,
-                "line": {"width": 4, "color": theme.VERMILION}},
-    )  # fmt: skip
+        x=[deadline / 60],
+        y=[nodes],
+        mode="markers",
+        name="chosen",
+        hoverinfo="skip",
+        showlegend=False,
+        cliponaxis=False,
+        marker={
+            "symbol": "circle-open",
+            "size": 16,
+            "color": theme.VERMILION,
+            "line": {"width": 4, "color": theme.VERMILION},
+        },
+    )
 
 
 def plot_trade_off(
@@ -79,9 +94,10 @@ def plot_trade_off(
         return plot_empty(title, NO_JOBS)
     asked = f"{count(plan.problem.nodes_needed, 'node')} in {deadline / 60:g} min"
     picture = make_subplots(
-        cols=2, horizontal_spacing=0.26,
+        cols=2,
+        horizontal_spacing=0.26,
         subplot_titles=("(a) least loss of all plans", f"(b) jobs, for<br>{asked}"),
-    )  # fmt: skip
+    )
     colorbar = {"x": 0.375, "thickness": 16, "title": {"text": "node-hours lost", "side": "right"}}
     surface, contours = _surface_traces(spectrum)
     picture.add_trace(surface.update(colorbar=colorbar), row=1, col=1)
@@ -131,8 +147,11 @@ def plot_advice(
     picture.add_trace(point_trace(nodes_needed, deadline))
     half = (minutes[1] - minutes[0]) / 2 if len(minutes) > 1 else 0.5
     most = max(float(losses.index[-1]), nodes_needed)
-    picture.update_xaxes(title="deadline (minutes from now)", showgrid=False,
-                         range=[minutes[0] - half, minutes[-1] + half])  # fmt: skip
+    picture.update_xaxes(
+        title="deadline (minutes from now)",
+        showgrid=False,
+        range=[minutes[0] - half, minutes[-1] + half],
+    )
     picture.update_yaxes(title="nodes needed", range=[-0.5, most + 0.5], showgrid=False)
     white = WHITE if losses.isna().to_numpy().any() else ""
     return captioned(picture, f"Colors are logarithmic. The circle is what was asked for. {white}")

@@ -40,15 +40,23 @@ def plot_forecast(table: pd.DataFrame, *, title: str, most: int = 40) -> go.Figu
     for percentage, opacity in BANDS.items():
         low, high = rows[f"low_{percentage}"] / HOUR, rows[f"high_{percentage}"] / HOUR
         picture.add_bar(
-            y=names, x=(high - low).round(4), base=low.round(4), orientation="h", width=0.7,
-            name=f"{percentage} % of the futures", marker={"color": theme.faded(tint, opacity)},
+            y=names,
+            x=(high - low).round(4),
+            base=low.round(4),
+            orientation="h",
+            width=0.7,
+            name=f"{percentage} % of the futures",
+            marker={"color": theme.faded(tint, opacity)},
             customdata=pd.concat([low, high], axis=1).round(3).to_numpy().tolist(),
             hovertemplate="%{customdata[0]} to %{customdata[1]} h",
-        )  # fmt: skip
+        )
     picture.add_scatter(
-        y=names, x=(rows["median"] / HOUR).round(4), mode="markers", name="median",
+        y=names,
+        x=(rows["median"] / HOUR).round(4),
+        mode="markers",
+        name="median",
         marker={"symbol": "line-ns", "size": 14, "line": {"width": 2, "color": theme.BLACK}},
-    )  # fmt: skip
+    )
     picture.update_yaxes(autorange="reversed", type="category", showgrid=False)
     return picture.update_xaxes(title="start, hours from now", rangemode="tozero")
 

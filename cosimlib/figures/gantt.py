@@ -36,8 +36,14 @@ USES = {
     "idle": ("idle", "#FFFFFF", ""),
 }
 """Name, color and pattern of each use of nodes, by the names of `ondemand.LEDGER`."""
-ALLOCATED = {"run": "batch", "container": "containers", "killed": "lost",
-             "checkpoint": "writing", "hold": "blocked", "reread": "rereading"}  # fmt: skip
+ALLOCATED = {
+    "run": "batch",
+    "container": "containers",
+    "killed": "lost",
+    "checkpoint": "writing",
+    "hold": "blocked",
+    "reread": "rereading",
+}
 """Those of the uses in a schedule's allocations."""
 TURNS = {
     "in turn": (theme.SKY, theme.BLUE, ""),
@@ -99,9 +105,11 @@ def plot_gantt(
     hours = theme.hours_since(schedule.workload.began, "hours", start=begin)
     picture.update_xaxes(title=hours, range=[0, (last - begin) / HOUR])
     return picture.update_yaxes(
-        title="jobs, in order of their starts" if shared else "nodes", range=[0, top], tick0=0,
+        title="jobs, in order of their starts" if shared else "nodes",
+        range=[0, top],
+        tick0=0,
         dtick=theme.whole_step(top),
-    )  # fmt: skip
+    )
 
 
 def use_blocks(schedule: Schedule, start: float, end: float) -> pd.DataFrame:
@@ -146,25 +154,34 @@ def use_bars(
         if use == "idle" or not (len(part) or all_uses):
             continue
         yield bars(
-            part, HOUR, start, name=label,
+            part,
+            HOUR,
+            start,
+            name=label,
             text=_labels(part["job"], names) if few else None,
             marker=theme.bar(tint, shape) | {"line": {"color": "white", "width": 0.4}},
             customdata=part["job"].to_numpy(),
             hovertemplate=f"{label}, job %{{customdata}}, from hour %{{base:.2f}}<extra></extra>",
-        )  # fmt: skip
+        )
 
 
 def bars(blocks: pd.DataFrame, unit: float, origin: float = 0.0, **options: Any) -> go.Bar:
     """Blocks of nodes as one trace, over units of time (s) since an origin (s)."""
     if options.get("text") is not None:
-        options |= {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0,
-                    "insidetextfont": {"color": theme.BLACK}}  # fmt: skip
+        options |= {
+            "textposition": "inside",
+            "insidetextanchor": "middle",
+            "textangle": 0,
+            "insidetextfont": {"color": theme.BLACK},
+        }
     return go.Bar(
         x=((blocks["end"] - blocks["start"]) / unit).round(4).to_numpy(),
         base=((blocks["start"] - origin) / unit).round(4).tolist(),
-        y=(blocks["node"] + blocks["nodes"] / 2).to_numpy(), width=blocks["nodes"].to_numpy(),
-        orientation="h", **options,
-    )  # fmt: skip
+        y=(blocks["node"] + blocks["nodes"] / 2).to_numpy(),
+        width=blocks["nodes"].to_numpy(),
+        orientation="h",
+        **options,
+    )
 
 
 def _labels(jobs: pd.Series, names: Sequence[str] | None) -> list[str]:
@@ -196,8 +213,15 @@ def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
     for turn, (tint, outline, shape) in TURNS.items():
         part = table[table["turn"] == turn]
         marker = theme.bar(tint, shape) | {"line": {"color": outline, "width": 0.5}}
-        trace = bars(part, HOUR, origin, name=turn, marker=marker, hovertemplate=RUN,
-                     customdata=part[["job", "wide", "wait"]].to_numpy())  # fmt: skip
+        trace = bars(
+            part,
+            HOUR,
+            origin,
+            name=turn,
+            marker=marker,
+            hovertemplate=RUN,
+            customdata=part[["job", "wide", "wait"]].to_numpy(),
+        )
         picture.add_trace(trace, row=1, col=1)
     nodes = schedule.total_nodes
     use = (100 * occupied_nodes(schedule) / nodes).rename("in use")
@@ -205,15 +229,21 @@ def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
     for row, (values, tint) in enumerate(curves, start=2):
         hours = ((values.index.to_numpy() - origin) / HOUR).round(4)
         trace = theme.steps(
-            hours, values.to_numpy(dtype=float).round(3), tint, fill="tozeroy", showlegend=False,
-            name=str(values.name), hovertemplate="hour %{x}: %{y}<extra></extra>",
-        )  # fmt: skip
+            hours,
+            values.to_numpy(dtype=float).round(3),
+            tint,
+            fill="tozeroy",
+            showlegend=False,
+            name=str(values.name),
+            hovertemplate="hour %{x}: %{y}<extra></extra>",
+        )
         picture.add_trace(trace, row=row, col=1)
         picture.update_yaxes(
             title=values.name, title_standoff=8, rangemode="tozero", nticks=4, row=row
         )
-    theme.style(picture, title=title, height=690, barmode="overlay", margin={"t": 80},
-                legend=theme.ABOVE)  # fmt: skip
+    theme.style(
+        picture, title=title, height=690, barmode="overlay", margin={"t": 80}, legend=theme.ABOVE
+    )
     ticks = {"tick0": 0, "dtick": theme.whole_step(nodes, 7)}
     picture.update_yaxes(title="node", range=[0, nodes], **ticks, row=1)
     picture.update_yaxes(ticksuffix=" %", range=[0, 103], row=2)
@@ -233,9 +263,13 @@ def _shade_windows(
     windows = windows[(windows["end"] > shown[0]) & (windows["start"] < shown[1])]
     for start, end, nodes in windows[["start", "end", "nodes"]].itertuples(index=False):
         picture.add_vrect(
-            (start - origin) / HOUR, (end - origin) / HOUR, fillcolor=theme.GREY, layer="below",
-            opacity=0.4 * nodes / total_nodes, line_width=0,
-        )  # fmt: skip
+            (start - origin) / HOUR,
+            (end - origin) / HOUR,
+            fillcolor=theme.GREY,
+            layer="below",
+            opacity=0.4 * nodes / total_nodes,
+            line_width=0,
+        )
 
 
 def turn_blocks(schedule: Schedule) -> pd.DataFrame:
@@ -307,9 +341,11 @@ def _coupled(
     """The machines' nodes up to an instant, one trace per machine and two for the legend."""
     machines = schedule.system.partitions
     picture = make_subplots(
-        rows=len(machines), shared_xaxes=True, subplot_titles=headings or None,
+        rows=len(machines),
+        shared_xaxes=True,
+        subplot_titles=headings or None,
         vertical_spacing=0.13 if headings else 0.09,
-    )  # fmt: skip
+    )
     picture.update_annotations(x=0, xanchor="left", font={"size": 12})
     table = node_stretches(schedule)
     group = schedule.group[table["job"].to_numpy(np.int64)]
@@ -324,8 +360,14 @@ def _coupled(
         marker["pattern"] |= {"fillmode": "replace" if shape else "overlay", "bgcolor": "white"}
         entry = go.Bar(x=[None], y=[None], orientation="h", name=name, marker=marker)
         picture.add_trace(entry, row=1, col=1)
-    theme.style(picture, title=title, barmode="overlay", legend=theme.ABOVE | {"y": 1.02},
-                height=150 + 160 * len(machines), margin={"t": 90 if headings else 70})  # fmt: skip
+    theme.style(
+        picture,
+        title=title,
+        barmode="overlay",
+        legend=theme.ABOVE | {"y": 1.02},
+        height=150 + 160 * len(machines),
+        margin={"t": 90 if headings else 70},
+    )
     return picture.update_xaxes(title="minutes", row=len(machines), title_standoff=6)
 
 
@@ -343,12 +385,21 @@ def _mate_bars(table: pd.DataFrame, names: Sequence[str] | None) -> go.Bar:
     tints = [GROUP_COLORS[g % len(GROUP_COLORS)] if g >= 0 else theme.GREY for g in table["group"]]
     holds = table["state"] == "holds"
     labels = [names[job] if names else str(job) for job in table["job"]]
-    pattern = {"shape": np.where(holds, "/", ""), "fillmode": "replace", "fgcolor": tints,
-               "bgcolor": np.where(holds, "white", tints), "solidity": 0.3, "size": 11,
-               "fgopacity": 0.7}  # fmt: skip
+    pattern = {
+        "shape": np.where(holds, "/", ""),
+        "fillmode": "replace",
+        "fgcolor": tints,
+        "bgcolor": np.where(holds, "white", tints),
+        "solidity": 0.3,
+        "size": 11,
+        "fgopacity": 0.7,
+    }
     return bars(
-        table, MINUTE, showlegend=False, text=_labels(table["job"], names),
+        table,
+        MINUTE,
+        showlegend=False,
+        text=_labels(table["job"], names),
         marker={"color": tints, "pattern": pattern, "line": {"color": theme.BLACK, "width": 1}},
         customdata=list(zip(labels, table["state"], table["nodes"], strict=True)),
         hovertemplate="%{customdata[0]} %{customdata[1]}, %{customdata[2]} nodes<extra></extra>",
-    )  # fmt: skip
+    )

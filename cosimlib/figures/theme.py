@@ -38,13 +38,26 @@ LABELS = 30
 """Names that have room along an axis."""
 DASHED = {"dash": "dash", "width": 1, "color": BLACK}
 """A line of reference."""
-ABOVE = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yref": "paper",
-         "yanchor": "bottom"}  # fmt: skip
+ABOVE = {
+    "orientation": "h",
+    "x": 1,
+    "xanchor": "right",
+    "y": 1.01,
+    "yref": "paper",
+    "yanchor": "bottom",
+}
 """A short legend on the upper edge of the axes; by default legends are under the figure."""
-AXIS = {"showline": True, "linecolor": BLACK, "ticks": "outside", "gridcolor": "#EEEEEE",
-        "zeroline": False, "automargin": True,
-        # "20,000" and "0.0003", where Plotly would write "20k" and "300µ".
-        "exponentformat": "none", "separatethousands": True}  # fmt: skip
+AXIS = {
+    "showline": True,
+    "linecolor": BLACK,
+    "ticks": "outside",
+    "gridcolor": "#EEEEEE",
+    "zeroline": False,
+    "automargin": True,
+    # "20,000" and "0.0003", where Plotly would write "20k" and "300µ".
+    "exponentformat": "none",
+    "separatethousands": True,
+}
 
 pio.templates["cosimlib"] = go.layout.Template(
     layout={
@@ -55,12 +68,19 @@ pio.templates["cosimlib"] = go.layout.Template(
         "plot_bgcolor": "white",
         "margin": {"l": 75, "r": 25, "t": 70, "b": 60},
         # On the lower edge of the picture: Plotly keeps what room its rows need.
-        "legend": {"bgcolor": "rgba(255,255,255,0.8)", "orientation": "h", "x": 0, "y": 0,
-                   "yref": "container", "yanchor": "bottom", "traceorder": "normal"},
+        "legend": {
+            "bgcolor": "rgba(255,255,255,0.8)",
+            "orientation": "h",
+            "x": 0,
+            "y": 0,
+            "yref": "container",
+            "yanchor": "bottom",
+            "traceorder": "normal",
+        },
         "xaxis": {**AXIS, "title": {"standoff": 8}},
         "yaxis": AXIS,
     }
-)  # fmt: skip
+)
 
 
 if "PLOTLY_RENDERER" not in os.environ:
@@ -69,15 +89,27 @@ if "PLOTLY_RENDERER" not in os.environ:
 
 def bar(tint: str, shape: str = "") -> dict[str, Any]:
     """The marker of bars in a color, outlined, hatched where a pattern is named."""
-    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": BLACK, "fgopacity": 0.5,
-               "solidity": 0.15, "size": 7}  # fmt: skip
+    pattern = {
+        "shape": shape,
+        "fillmode": "overlay",
+        "fgcolor": BLACK,
+        "fgopacity": 0.5,
+        "solidity": 0.15,
+        "size": 7,
+    }
     return {"color": tint, "line": {"color": BLACK, "width": 0.5}, "pattern": pattern}
 
 
 def area(tint: str, shape: str = "") -> dict[str, Any]:
     """How the area under steps is filled: in a color, hatched where a pattern is named."""
-    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": BLACK, "fgopacity": 0.35,
-               "solidity": 0.12, "size": 8}  # fmt: skip
+    pattern = {
+        "shape": shape,
+        "fillmode": "overlay",
+        "fgcolor": BLACK,
+        "fgopacity": 0.35,
+        "solidity": 0.12,
+        "size": 8,
+    }
     return {"fillcolor": tint, "fillpattern": pattern if shape else {}}
 
 
@@ -85,8 +117,9 @@ def steps(x: Any, y: Any, tint: str, shape: str | None = None, **options: Any) -
     """A line of values that hold until the next; with a shape, the area under it is filled."""
     filled = {} if shape is None else area(tint, shape)
     line = {"shape": "hv", "width": 1.2 if shape is None else 0.6, "color": tint}
-    return go.Scatter(x=x, y=y, mode="lines", line=line | options.pop("line", {}),
-                      **(filled | options))  # fmt: skip
+    return go.Scatter(
+        x=x, y=y, mode="lines", line=line | options.pop("line", {}), **(filled | options)
+    )
 
 
 def patterned(name: str) -> dict[str, Any]:

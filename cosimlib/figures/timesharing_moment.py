@@ -56,11 +56,16 @@ def plot_sharing(
     node, jobs = crowded_node(shared, at)
     table = share_table(shared, at)
     picture = make_subplots(
-        rows=3, cols=2, specs=[[{}, {"rowspan": 2}], [{}, None], [{}, None]],
-        column_widths=[0.54, 0.46], horizontal_spacing=0.11,
-        subplot_titles=(f"Shares on node {node}, the most crowded<br>{_when(shared, at)}",
-                        "Mean slowdown, batch ÷ time-sharing<br>(gray: no jobs)"),
-    )  # fmt: skip
+        rows=3,
+        cols=2,
+        specs=[[{}, {"rowspan": 2}], [{}, None], [{}, None]],
+        column_widths=[0.54, 0.46],
+        horizontal_spacing=0.11,
+        subplot_titles=(
+            f"Shares on node {node}, the most crowded<br>{_when(shared, at)}",
+            "Mean slowdown, batch ÷ time-sharing<br>(gray: no jobs)",
+        ),
+    )
     for band in _bands(shared, table, at):
         picture.add_trace(band, row=1, col=1)
     crowds = {"time-sharing": crowd_table(shared), "batch": crowd_table(batch)}
@@ -70,9 +75,16 @@ def plot_sharing(
     picture.add_trace(_ratios(ratio_table(batch, shared)), row=1, col=2)
     area = {f"{axis}{end}": end for axis in "xy" for end in (0, 1)}
     picture.add_shape(
-        area, type="rect", xref="x domain", yref="y domain", row=1, col=2, layer="below",
-        fillcolor=NO_JOBS, line_width=0,
-    )  # fmt: skip
+        area,
+        type="rect",
+        xref="x domain",
+        yref="y domain",
+        row=1,
+        col=2,
+        layer="below",
+        fillcolor=NO_JOBS,
+        line_width=0,
+    )
     _mark(picture, shared, at)
     hours = theme.hours_since(shared.workload.began, "hours")
     _style_shares(picture, table, len(jobs), spmd=shared.spmd)
@@ -91,20 +103,25 @@ def _bands(schedule: TimesharedSchedule, table: pd.DataFrame, at: float) -> list
     """An area per job, empty ones for those that are missing, and the others' on top."""
     names = [_named(schedule, table, job, at) for job in table.columns.drop(OTHERS)]
     missing = BANDS - len(names)
-    areas = [*zip(names, table.columns, theme.CYCLE, PATTERNS, strict=False),
-             *[("", None, theme.GREY, "")] * missing,
-             ("all other jobs", OTHERS, theme.GREY, "")]  # fmt: skip
+    areas = [
+        *zip(names, table.columns, theme.CYCLE, PATTERNS, strict=False),
+        *[("", None, theme.GREY, "")] * missing,
+        ("all other jobs", OTHERS, theme.GREY, ""),
+    ]
     return [
         go.Scatter(
             x=table.index.to_numpy().round(4) if column is not None else [],
             y=table[column].to_numpy().round(4) if column is not None else [],
-            name=name, mode="lines", stackgroup="shares", showlegend=column is not None,
+            name=name,
+            mode="lines",
+            stackgroup="shares",
+            showlegend=column is not None,
             line={"shape": "hv", "width": 0.8, "color": tint},
             **theme.area(theme.faded(tint, 0.75), shape),
             hovertemplate="hour %{x:.2f}: %{y:.3f}",
         )
         for name, column, tint, shape in areas
-    ]  # fmt: skip
+    ]
 
 
 def _named(schedule: TimesharedSchedule, table: pd.DataFrame, job: int, at: float) -> str:
@@ -119,10 +136,16 @@ def _named(schedule: TimesharedSchedule, table: pd.DataFrame, job: int, at: floa
 def _steps(steps: pd.Series, kind: str, *, shown: bool) -> go.Scatter:
     """Step line of hourly means."""
     return theme.steps(
-        steps.index.to_numpy().round(4), steps.to_numpy(float).round(3), theme.color(kind),
-        line={"width": 1.5, "dash": "dot" if kind == "batch" else "solid"}, name=kind,
-        legend="legend2", legendgroup=kind, showlegend=shown, hovertemplate="hour %{x}: %{y:,.2f}",
-    )  # fmt: skip
+        steps.index.to_numpy().round(4),
+        steps.to_numpy(float).round(3),
+        theme.color(kind),
+        line={"width": 1.5, "dash": "dot" if kind == "batch" else "solid"},
+        name=kind,
+        legend="legend2",
+        legendgroup=kind,
+        showlegend=shown,
+        hovertemplate="hour %{x}: %{y:,.2f}",
+    )
 
 
 def _ratios(table: pd.DataFrame) -> go.Heatmap:
@@ -137,13 +160,16 @@ def _ratios(table: pd.DataFrame) -> go.Heatmap:
     ratio.index = [f"{n}–{2 * n - 1}" if n > 1 else "1" for n in ratio.index]
     details = np.dstack([table.fillna(0).to_numpy().round(2) for table in wide.values()])
     return heatmap(
-        ratio, powers=(-HIGHEST_POWER, HIGHEST_POWER), text=ratio.map(_short).to_numpy(),
-        texttemplate="%{text}", colorscale=[list(color) for color in RATIO_COLORS],
+        ratio,
+        powers=(-HIGHEST_POWER, HIGHEST_POWER),
+        text=ratio.map(_short).to_numpy(),
+        texttemplate="%{text}",
+        colorscale=[list(color) for color in RATIO_COLORS],
         customdata=details,
         hovertemplate="%{y} nodes, %{customdata[0]:,} jobs: mean slowdown %{customdata[1]:,.2f} in "
-                      "batch, %{customdata[2]:,.2f} time-shared<extra></extra>",
+        "batch, %{customdata[2]:,.2f} time-shared<extra></extra>",
         colorbar={"thickness": 12, "len": 0.6, "y": 1.02, "yanchor": "top"},
-    )  # fmt: skip
+    )
 
 
 def _short(ratio: float) -> str:
@@ -166,10 +192,17 @@ def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: 
     """
     heading = f"Shares at the dashed line, {count(there, 'job') if there else 'no job'} there"
     picture.update_layout(
-        legend={"x": 0.555, "xanchor": "left", "y": 0.25, "yanchor": "top", "yref": "paper",
-                "orientation": "v", "font": {"size": 12},
-                "title": {"text": heading, "font": {"size": 12}}}
-    )  # fmt: skip
+        legend={
+            "x": 0.555,
+            "xanchor": "left",
+            "y": 0.25,
+            "yanchor": "top",
+            "yref": "paper",
+            "orientation": "v",
+            "font": {"size": 12},
+            "title": {"text": heading, "font": {"size": 12}},
+        }
+    )
     shown, most = table.index, max(1.0, float(table.sum(axis=1).max()))
     picture.update_xaxes(range=[shown[0], shown[-1]], ticksuffix=" h", row=1, col=1)
     title = "share of full speed" if spmd else "share, mean of a job's nodes"
@@ -181,9 +214,17 @@ def _styled(picture: go.Figure, *, title: str, hours: str) -> go.Figure:
     theme.style(picture, title=title, height=750, margin={"t": 115, "b": 60, "r": 10})
     picture.update_annotations(font={"size": 13})
     picture.update_layout(
-        legend2={"x": 0.0, "xanchor": "left", "y": 0.395, "yanchor": "bottom", "orientation": "h",
-                 "yref": "paper", "font": {"size": 12}, "bgcolor": "rgba(0, 0, 0, 0)"}
-    )  # fmt: skip
+        legend2={
+            "x": 0.0,
+            "xanchor": "left",
+            "y": 0.395,
+            "yanchor": "bottom",
+            "orientation": "h",
+            "yref": "paper",
+            "font": {"size": 12},
+            "bgcolor": "rgba(0, 0, 0, 0)",
+        }
+    )
     low = {"title_standoff": 8, "rangemode": "tozero", "nticks": 4, "col": 1}
     picture.update_yaxes(title="jobs/node", domain=[0.22, 0.4], row=2, **low)
     picture.update_yaxes(title="waiting", domain=[0, 0.18], row=3, **low)

@@ -53,10 +53,14 @@ def plot_day(schedule: OnDemandSchedule, *, start: float, end: float, title: str
     """
     check.instance("schedule", schedule, OnDemandSchedule)
     picture = make_subplots(
-        rows=2, cols=2, column_widths=[0.78, 0.22], row_heights=[0.7, 0.3],
-        horizontal_spacing=0.09, vertical_spacing=0.16,
+        rows=2,
+        cols=2,
+        column_widths=[0.78, 0.22],
+        row_heights=[0.7, 0.3],
+        horizontal_spacing=0.09,
+        vertical_spacing=0.16,
         specs=[[{}, {"rowspan": 2}], [{}, None]],
-    )  # fmt: skip
+    )
     _add_nodes(picture, schedule, start, end)
     _add_ledger(picture, schedule, start, end)
     _add_delays(picture, schedule, start, end)
@@ -69,23 +73,38 @@ def _add_nodes(picture: go.Figure, schedule: OnDemandSchedule, start: float, end
     picture.add_traces(list(use_bars(blocks, start, all_uses=True)), rows=1, cols=1)
     bursts = schedule.bursts.query("submit_time >= @start and submit_time < @end")
     picture.add_scatter(
-        x=_hours(bursts["submit_time"] - start), y=np.full(len(bursts), schedule.total_nodes),
-        mode="markers", name="a burst comes", cliponaxis=False, row=1, col=1,
+        x=_hours(bursts["submit_time"] - start),
+        y=np.full(len(bursts), schedule.total_nodes),
+        mode="markers",
+        name="a burst comes",
+        cliponaxis=False,
+        row=1,
+        col=1,
         marker={"symbol": "triangle-down", "size": 11, "color": WINE},
-        text=_descriptions(bursts), hovertemplate="%{text}<extra></extra>",
-    )  # fmt: skip
+        text=_descriptions(bursts),
+        hovertemplate="%{text}<extra></extra>",
+    )
     evictions = schedule.evictions.query("time > @start and time <= @end")
     widest = blocks.sort_values("nodes", kind="stable").drop_duplicates(["job", "end"], keep="last")
     found = evictions.merge(widest, left_on=["job", "time"], right_on=["job", "end"])
     for action, (label, symbol) in ACTION_MARKS.items():
         part = found[found["action"] == action]
         picture.add_scatter(
-            x=_hours(part["time"] - start), y=part["node"] + part["nodes"] / 2, mode="markers",
-            name=label, row=1, col=1, customdata=part["job"],
-            marker={"symbol": symbol, "size": 9, "color": "white",
-                    "line": {"width": 1.5, "color": theme.BLACK}},
+            x=_hours(part["time"] - start),
+            y=part["node"] + part["nodes"] / 2,
+            mode="markers",
+            name=label,
+            row=1,
+            col=1,
+            customdata=part["job"],
+            marker={
+                "symbol": symbol,
+                "size": 9,
+                "color": "white",
+                "line": {"width": 1.5, "color": theme.BLACK},
+            },
             hovertemplate=f"job %{{customdata}}: {label} at hour %{{x:.2f}}<extra></extra>",
-        )  # fmt: skip
+        )
     hours = theme.hours_since(
         schedule.workload.began, f"hours since second {start:,.0f} of the trace", start=start
     )
@@ -116,11 +135,14 @@ def _stacked(
     return {
         use: go.Bar(
             {names: list(table.index), values: table[use].to_numpy(dtype=float)},
-            orientation=orientation, name=uses[use][0], marker=theme.bar(*uses[use][1:]),
+            orientation=orientation,
+            name=uses[use][0],
+            marker=theme.bar(*uses[use][1:]),
             hovertemplate=hover,
         )
-        for use in uses if use in table
-    }  # fmt: skip
+        for use in uses
+        if use in table
+    }
 
 
 def _add_delays(picture: go.Figure, schedule: OnDemandSchedule, start: float, end: float) -> None:
@@ -133,18 +155,37 @@ def _add_delays(picture: go.Figure, schedule: OnDemandSchedule, start: float, en
     ):
         part = bursts[bursts["missed"] == missed]
         picture.add_scatter(
-            x=days[part.index], y=(part["delay"] / MINUTE).round(3), name=name, mode="markers",
-            marker={"color": tint, "symbol": symbol, "size": 8}, row=2, col=1,
-            text=_descriptions(part), hovertemplate="%{text}<extra></extra>", cliponaxis=False,
-        )  # fmt: skip
+            x=days[part.index],
+            y=(part["delay"] / MINUTE).round(3),
+            name=name,
+            mode="markers",
+            marker={"color": tint, "symbol": symbol, "size": 8},
+            row=2,
+            col=1,
+            text=_descriptions(part),
+            hovertemplate="%{text}<extra></extra>",
+            cliponaxis=False,
+        )
     picture.add_scatter(
-        x=days, y=(bursts["longest_delay"] / MINUTE).round(3), name="deadline", mode="lines",
-        line=theme.DASHED, row=2, col=1, hoverinfo="skip",
-    )  # fmt: skip
+        x=days,
+        y=(bursts["longest_delay"] / MINUTE).round(3),
+        name="deadline",
+        mode="lines",
+        line=theme.DASHED,
+        row=2,
+        col=1,
+        hoverinfo="skip",
+    )
     picture.add_vrect(
-        (start - first) / DAY, (end - first) / DAY, fillcolor=theme.YELLOW, opacity=0.3,
-        line_width=0, layer="below", row=2, col=1,
-    )  # fmt: skip
+        (start - first) / DAY,
+        (end - first) / DAY,
+        fillcolor=theme.YELLOW,
+        opacity=0.3,
+        line_width=0,
+        layer="below",
+        row=2,
+        col=1,
+    )
     longest = max([*(bursts["delay"] / MINUTE), *(bursts["longest_delay"] / MINUTE), 1.0])
     span = max((last - first) / DAY, (end - first) / DAY, 1e-6)
     picture.update_xaxes(title="days since the first submission", range=[0, span], row=2, col=1)
@@ -192,10 +233,18 @@ def plot_use(
     bars = _stacked(hours, FILLED, "h", "%{y}: %{x:,.1f} node-hours")
     picture.add_traces(list(bars.values()), rows=1, cols=2)
     picture.add_scatter(
-        y=list(table.index), x=hours.sum(axis=1).round(2), mode="text", name="utilization",
-        text=[f" {percent(share, 1)}" for share in table["utilization"]], showlegend=False,
-        textposition="middle right", hoverinfo="skip", cliponaxis=False, row=1, col=2,
-    )  # fmt: skip
+        y=list(table.index),
+        x=hours.sum(axis=1).round(2),
+        mode="text",
+        name="utilization",
+        text=[f" {percent(share, 1)}" for share in table["utilization"]],
+        showlegend=False,
+        textposition="middle right",
+        hoverinfo="skip",
+        cliponaxis=False,
+        row=1,
+        col=2,
+    )
     theme.style(picture, title=title, height=500, barmode="stack", bargap=0.35)
     since = theme.hours_since(shown.workload.began, "hours", start=start)
     picture.update_xaxes(title=since, range=[0, (end - start) / HOUR], col=1)
@@ -209,7 +258,14 @@ def _areas(held: pd.DataFrame, start: float) -> list[go.Scatter]:
     """Nodes of regular jobs, and of containers on top of them."""
     hours = ((held.index.to_numpy() - start) / HOUR).round(3)
     return [
-        theme.steps(hours, held[column].to_numpy(), *FILLED[column][1:], name=name,
-                    stackgroup="nodes", showlegend=False, hovertemplate="hour %{x}: %{y} nodes")
+        theme.steps(
+            hours,
+            held[column].to_numpy(),
+            *FILLED[column][1:],
+            name=name,
+            stackgroup="nodes",
+            showlegend=False,
+            hovertemplate="hour %{x}: %{y} nodes",
+        )
         for column, name in (("regular", "regular jobs"), ("containers", "nodes of containers"))
-    ]  # fmt: skip
+    ]

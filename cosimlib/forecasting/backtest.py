@@ -205,9 +205,10 @@ class Backtest(Displayed):
             "cases": lambda: f"{len(self.cases):,}, {len(self.judged):,} of them judged",
             "loss": lambda: (
                 f"{percent(self.scores['loss_ratio'][static], 0)} of the {static}'s"
-                if self.calibrated else ""
+                if self.calibrated
+                else ""
             ),
-        }  # fmt: skip
+        }
 
 
 def backtest(
@@ -371,10 +372,14 @@ def cases_at(
     table = pd.DataFrame(np.quantile(ahead, LEVELS, axis=1).T, columns=COLUMNS)
     wait = history.start_time[rows] - at
     return table.assign(
-        at=at, job=history.jobs.index[rows], waited=at - history.submit_time[rows], wait=wait,
-        static=planned, user=_usual(history, now.at, rows, "user"),
+        at=at,
+        job=history.jobs.index[rows],
+        waited=at - history.submit_time[rows],
+        wait=wait,
+        static=planned,
+        user=_usual(history, now.at, rows, "user"),
         queue=_usual(history, now.at, rows, "queue"),
-    ).to_dict("records")  # fmt: skip
+    ).to_dict("records")
 
 
 def _usual(history: History, at: float, rows: np.ndarray, column: str) -> np.ndarray:

@@ -221,9 +221,14 @@ def forecast(
         table = start_table(known.jobs.iloc[first:], np.vstack(of_asked), at)
         table = table.drop(columns=["job_id", "user", "waited"], errors="ignore")
     return Forecast(
-        name, at, known.jobs.iloc[waiting], starts(waiting),
-        now.running.size, None if table is None else table.reset_index(drop=True), note=note,
-    )  # fmt: skip
+        name,
+        at,
+        known.jobs.iloc[waiting],
+        starts(waiting),
+        now.running.size,
+        None if table is None else table.reset_index(drop=True),
+        note=note,
+    )
 
 
 def setting_of(

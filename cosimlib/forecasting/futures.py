@@ -150,15 +150,23 @@ def _starts(
     jobs = JobArrays(
         np.concatenate([np.full(last, before), history.submit_time[waiting], submit_time]),
         np.concatenate(
-            [np.maximum(end, now.at) - before, [now.at - before] * hold, runs[running.size :],
-             run_time]
+            [
+                np.maximum(end, now.at) - before,
+                [now.at - before] * hold,
+                runs[running.size :],
+                run_time,
+            ]
         ),
         np.concatenate(
-            [np.maximum(expected - before, SHORTEST), [now.at - before] * hold,
-             history.requested_time[waiting], history.requested_time[coming]]
+            [
+                np.maximum(expected - before, SHORTEST),
+                [now.at - before] * hold,
+                history.requested_time[waiting],
+                history.requested_time[coming],
+            ]
         ),
         np.concatenate([held, [idle] * hold, nodes[waiting], nodes[coming]]),
-    )  # fmt: skip
+    )
     starts = _simulator(setting.policy)(jobs, setting.nodes)
     return starts[last : last + waiting.size]
 

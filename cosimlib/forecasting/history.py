@@ -137,8 +137,10 @@ class History:
     @cached_property
     def codes(self) -> dict[str, np.ndarray]:
         """A number per user, and per queue, of each job; all the same where none is named."""
-        named = {name: self.jobs.get(name, pd.Series(index=self.jobs.index, dtype="string"))
-                 for name in ("user", "queue")}  # fmt: skip
+        named = {
+            name: self.jobs.get(name, pd.Series(index=self.jobs.index, dtype="string"))
+            for name in ("user", "queue")
+        }
         return {name: pd.factorize(values)[0] for name, values in named.items()}
 
     @cached_property

@@ -11,9 +11,14 @@ SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536)
 """Most nodes of each class of sizes; larger jobs are one more class."""
 
 LENGTHS = {
-    "up to 1 min": MINUTE, "1–10 min": 10 * MINUTE, "10–60 min": HOUR, "1–4 h": 4 * HOUR,
-    "4–12 h": 12 * HOUR, "12–24 h": DAY, "over a day": np.inf,
-}  # fmt: skip
+    "up to 1 min": MINUTE,
+    "1–10 min": 10 * MINUTE,
+    "10–60 min": HOUR,
+    "1–4 h": 4 * HOUR,
+    "4–12 h": 12 * HOUR,
+    "12–24 h": DAY,
+    "over a day": np.inf,
+}
 """Longest run time of each class of lengths, seconds."""
 
 LARGEST = 8

@@ -93,10 +93,13 @@ def _check_stretches(schedule: OnDemandSchedule) -> None:
     turn = kind == "turn"
     fewer = np.isin(kind, ["read", "compute"]) & _may_shrink(schedule, nodes)
     fine = np.where(kind == "hold", some, (nodes == wanted) | fewer)
-    demand("nodes", nodes, np.where(turn, (nodes >= 0) & (nodes <= wanted), fine),
-           "what it asks for, or some of it while nodes are held for it")  # fmt: skip
-    demand("kind", kind, ~turn | (schedule.mechanism == "share"),
-           "no turns but under share")  # fmt: skip
+    demand(
+        "nodes",
+        nodes,
+        np.where(turn, (nodes >= 0) & (nodes <= wanted), fine),
+        "what it asks for, or some of it while nodes are held for it",
+    )
+    demand("kind", kind, ~turn | (schedule.mechanism == "share"), "no turns but under share")
     demand("end", end, (start < end) & (end < np.inf), "an end after its start")
     of_bursts = np.isin(kind, ["hold", "burst"])
     of_class = turn | (of_bursts == schedule.on_demand[job])
@@ -109,8 +112,12 @@ def _check_stretches(schedule: OnDemandSchedule) -> None:
     length, exact = (end - start) * nodes / wanted, _exact(schedule)
     fine = (length >= least - exact) & (length <= most + exact)
     fine |= (kind == "burst") & (np.abs(after - before - length) <= exact)
-    demand("after", after, ~np.isin(kind, ["compute", "burst"]) | fine,
-           "the progress that its time allows")  # fmt: skip
+    demand(
+        "after",
+        after,
+        ~np.isin(kind, ["compute", "burst"]) | fine,
+        "the progress that its time allows",
+    )
 
 
 def _exact(schedule: OnDemandSchedule, *, slower: bool = True) -> float:

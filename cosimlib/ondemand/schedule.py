@@ -131,9 +131,10 @@ class OnDemandSchedule(Schedule):
         if not begin < end:
             return rows[:0]
         idle = step_function(
-            np.append(rows[:, 1], begin), np.append(rows[:, 2], end),
+            np.append(rows[:, 1], begin),
+            np.append(rows[:, 2], end),
             np.append(-rows[:, 3], self.total_nodes),
-        )  # fmt: skip
+        )
         return _containers(*idle, float(self.start_up or 0.0))
 
     def _kept(self) -> np.ndarray:
@@ -174,8 +175,14 @@ def ledger(
     table = schedule.allocations
     of_bursts = schedule.on_demand[table["job"].to_numpy()] & (table["use"] == "run").to_numpy()
     bursts = float(schedule.held(start, end)[of_bursts].sum()) / HOUR
-    names = {"containers": "container", "lost": "killed", "writing": "checkpoint",
-             "blocked": "hold", "rereading": "reread", "idle": "idle"}  # fmt: skip
+    names = {
+        "containers": "container",
+        "lost": "killed",
+        "writing": "checkpoint",
+        "blocked": "hold",
+        "rereading": "reread",
+        "idle": "idle",
+    }
     hours = {name: float(by_use.get(use, 0.0)) for name, use in names.items()}
     hours |= {"batch": float(by_use.get("run", 0.0)) - bursts, "bursts": bursts}
     return pd.Series(hours, name="node_hours").reindex(list(LEDGER)).rename_axis("use")
@@ -240,9 +247,17 @@ def stretch_table(rows: np.ndarray) -> pd.DataFrame:
 
 def eviction_table(rows: np.ndarray) -> pd.DataFrame:
     """`OnDemandSchedule.evictions` of the log's rows."""
-    names = {"job": "job", "attempt": "attempt", "burst": "burst", "action": "action",
-             "decided": "decided", "since": "start", "time": "end", "done": "after",
-             "kept": "before"}  # fmt: skip
+    names = {
+        "job": "job",
+        "attempt": "attempt",
+        "burst": "burst",
+        "action": "action",
+        "decided": "decided",
+        "since": "start",
+        "time": "end",
+        "done": "after",
+        "kept": "before",
+    }
     table = pd.DataFrame({name: rows[field].copy() for name, field in names.items()})
     action = pd.Categorical.from_codes(table["action"], categories=list(ACTIONS))
     return table.assign(action=action)
@@ -356,11 +371,19 @@ def _burst_table(bursts: Workload, system: System) -> pd.DataFrame:
     )
     rules = (
         ("longest_delay", delay, (delay >= 0) & (delay < np.inf), "seconds from 0"),
-        ("notice_time", notice, notice.isna() | ((notice >= 0) & (notice <= submit)),
-         "seconds from 0 to its submit_time, or NaN for no notice"),
-        ("expected_time", expected, expected.isna() | ((expected >= notice) & (expected < np.inf)),
-         "seconds from its notice_time on, or NaN for no notice"),
-    )  # fmt: skip
+        (
+            "notice_time",
+            notice,
+            notice.isna() | ((notice >= 0) & (notice <= submit)),
+            "seconds from 0 to its submit_time, or NaN for no notice",
+        ),
+        (
+            "expected_time",
+            expected,
+            expected.isna() | ((expected >= notice) & (expected < np.inf)),
+            "seconds from its notice_time on, or NaN for no notice",
+        ),
+    )
     for name, values, fine, text in rules:
         check.rows(name, values, fine, text, row=bursts.label, error=InvalidWorkloadError)
     requested = jobs["requested_time"].fillna(jobs["run_time"].clip(lower=1.0))

@@ -234,10 +234,18 @@ def simulate_ondemand(
     least_nodes[batch_rows] = _draw_least_nodes(workload.jobs, malleable, least, seed)
     jobs = _job_arrays(joined, system, checkpoints, charged, notice, lead, least_nodes)
     rules = records(
-        1, STATE, total_nodes=most, reserved=reserved, solver=POLICIES[policy],
-        deadline=DEADLINES[deadline], weight=weight, step=step, notice=NOTICES[notice],
-        patience=patience, turn=turn,
-    )  # fmt: skip
+        1,
+        STATE,
+        total_nodes=most,
+        reserved=reserved,
+        solver=POLICIES[policy],
+        deadline=DEADLINES[deadline],
+        weight=weight,
+        step=step,
+        notice=NOTICES[notice],
+        patience=patience,
+        turn=turn,
+    )
     _check_checkpoints(joined, jobs)
     start_time, end_time, stretches, evictions = simulate(jobs, rules, calendar=calendar)
     return OnDemandSchedule(
@@ -293,8 +301,13 @@ def compare_ondemand(
     pd.DataFrame
         `policy`, `stream`, `seed`, and what `measure` returns.
     """
-    shared = {"workload": workload, "system": system, "policies": dict(policies),
-              "streams": dict(streams), "redrawn": redrawn}  # fmt: skip
+    shared = {
+        "workload": workload,
+        "system": system,
+        "policies": dict(policies),
+        "streams": dict(streams),
+        "redrawn": redrawn,
+    }
     # By seed, so that no more than one log drawn anew is kept.
     grid = {"seed": [*seeds], "policy": [*policies], "stream": [*streams]}
     runs = sweep(_run, grid, shared=shared, executor=executor, errors="raise")
@@ -346,8 +359,13 @@ def _check_checkpoints(workload: Workload, jobs: np.recarray) -> None:
         job = int(number.argmax())
         where = f"{workload.label(job)} runs for {jobs.run_time[job]:.15g} s"
         advice = "give a longer interval, or charged='included'"
-        check.room("checkpoints of all jobs", float(number.sum()), advice,
-                   most=MOST_CHECKPOINTS, where=where)  # fmt: skip
+        check.room(
+            "checkpoints of all jobs",
+            float(number.sum()),
+            advice,
+            most=MOST_CHECKPOINTS,
+            where=where,
+        )
 
 
 def _check_shares(malleable: float, least: float, turn: float, start_up: float | None) -> None:
@@ -428,10 +446,17 @@ def _job_arrays(
         call = np.maximum(notified, expected - lead) if notice == "prepare" else notified
         call = np.where(call < arrays["submit_time"], call, np.inf)
     return records(
-        len(jobs), JOB, **arrays, **own, on_demand=np.array(jobs["on_demand"], np.bool_),
-        charge=own["app_write"] if charged == "added" else 0.0, longest_delay=longest,
-        call_time=call, expected_time=expected, least_nodes=least_nodes,
-    )  # fmt: skip
+        len(jobs),
+        JOB,
+        **arrays,
+        **own,
+        on_demand=np.array(jobs["on_demand"], np.bool_),
+        charge=own["app_write"] if charged == "added" else 0.0,
+        longest_delay=longest,
+        call_time=call,
+        expected_time=expected,
+        least_nodes=least_nodes,
+    )
 
 
 def _draw_least_nodes(jobs: pd.DataFrame, malleable: float, least: float, seed: int) -> np.ndarray:

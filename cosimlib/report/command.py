@@ -22,9 +22,15 @@ from cosimlib.system import System
 from cosimlib.workload import Workload
 
 SECTIONS = (
-    log_section, waits_section, starts_section, policies_section, bursts_section, fillers_section,
-    lending_section, timesharing_section,
-)  # fmt: skip
+    log_section,
+    waits_section,
+    starts_section,
+    policies_section,
+    bursts_section,
+    fillers_section,
+    lending_section,
+    timesharing_section,
+)
 
 Say = Callable[[str], None]
 
@@ -144,10 +150,18 @@ def report(
     """
     say = progress or (lambda line: None)
     say("reading the log")
-    opened = log if isinstance(log, Log) else open_log(
-        log, system=system, memory_per_node=memory_per_node, bandwidth=bandwidth, seed=seed,
-        budget=budget,
-    )  # fmt: skip
+    opened = (
+        log
+        if isinstance(log, Log)
+        else open_log(
+            log,
+            system=system,
+            memory_per_node=memory_per_node,
+            bandwidth=bandwidth,
+            seed=seed,
+            budget=budget,
+        )
+    )
     sections = []
     for make in SECTIONS:
         say(f"{make.__name__.removesuffix('_section')}: {len(opened.workload):,} jobs")
@@ -171,15 +185,26 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add("log", help="path of a job log (SWF, sacct, PBS, ...), or the name of a public trace")
-    add("-o", "--output", type=Path, default=Path("report.html"), metavar="PATH",
-        help="page to write; default: report.html")  # fmt: skip
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="PATH",
+        help="page to write; default: report.html",
+    )
     add("--nodes", type=int, help="size of the machine; default: the log's")
     add("--cores", type=int, help="processors per node; default: the log's")
     add("--memory", type=float, metavar="GB", help="memory per node; default: a range")
     add("--bandwidth", type=float, help="of the parallel file system, GB/s; default: a range")
     add("--seed", type=int, default=0, help="random seed; default: 0")
-    add("--budget", type=float, default=60.0, metavar="SECONDS",
-        help="approximate CPU time; default: 60")  # fmt: skip
+    add(
+        "--budget",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="approximate CPU time; default: 60",
+    )
     return made
 
 
@@ -195,9 +220,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_writable(given.output)
         say(f"opening {given.log}")
         log = open_log(
-            given.log, cores_per_node=given.cores, nodes=given.nodes, memory_per_node=given.memory,
-            bandwidth=given.bandwidth, seed=given.seed, budget=given.budget,
-        )  # fmt: skip
+            given.log,
+            cores_per_node=given.cores,
+            nodes=given.nodes,
+            memory_per_node=given.memory,
+            bandwidth=given.bandwidth,
+            seed=given.seed,
+            budget=given.budget,
+        )
         made = report(log, progress=say)
         say(f"wrote {made.to_html(given.output)}")
         print(made)

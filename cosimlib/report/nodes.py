@@ -69,8 +69,14 @@ LEASE = 8
 
 LENT = {"p10": "at 9 hours of 10", "median": "at half of the hours", "mean": "mean"}
 FILLERS = ["no fillers", "saved each minute", "saved before reservations", "killed for jobs"]
-PARTS = {"regular": "jobs", "containers": "fillers", "overhead": "overhead", "lost": "lost",
-         "idle": "idle", "utilization": "works"}  # fmt: skip
+PARTS = {
+    "regular": "jobs",
+    "containers": "fillers",
+    "overhead": "overhead",
+    "lost": "lost",
+    "idle": "idle",
+    "utilization": "works",
+}
 """Columns of uses, and their names."""
 
 QUEUE_DEPTH = 100
@@ -169,11 +175,16 @@ def bursts_section(
     moments = _affordable(schedule, moments, step, BUDGET * log.budget / len(machines))
     costs = {
         described(system, log.unit): burst_costs(
-            schedule, moments, deadlines=deadlines, shares=shares, system=system, step=step,
+            schedule,
+            moments,
+            deadlines=deadlines,
+            shares=shares,
+            system=system,
+            step=step,
             seed=log.seed,
         )
         for system in machines
-    }  # fmt: skip
+    }
     unit = log.unit
     parts = {
         name: table["mean"].unstack("deadline").rename(columns=_within)  # noqa: PD010
@@ -182,9 +193,12 @@ def bursts_section(
     ends = [part.droplevel("nodes") for part in parts.values()]
     low, high = (ends[0].combine(ends[-1], least) for least in (np.minimum, np.maximum))
     picture = line_chart(
-        (low + high) / 2, "percent of the machine wanted", f"{unit}-hours lost (mean)", low=low,
+        (low + high) / 2,
+        "percent of the machine wanted",
+        f"{unit}-hours lost (mean)",
+        low=low,
         high=high,
-    )  # fmt: skip
+    )
     tables = {
         f"{unit}-hours lost by a burst (mean)".capitalize(): pd.concat(parts, names=["machine"]),
         "The same by deadline (p90: at 9 moments of 10 at most)": pd.concat(

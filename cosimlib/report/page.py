@@ -197,9 +197,12 @@ def line_chart(
 
 
 def steps_chart(
-    table: pd.DataFrame, last: float, began: pd.Timestamp | None, y: str,
+    table: pd.DataFrame,
+    last: float,
+    began: pd.Timestamp | None,
+    y: str,
     shaded: Iterable[Any] = (),
-) -> str:  # fmt: skip
+) -> str:
     """Columns of a table as steps from each instant (s) of its index on, up to the last."""
     times = [*table.index, last]
     steps = table.reindex(times[:-1] + times[-2:-1]).set_axis(times)
@@ -219,8 +222,11 @@ def dot_chart(table: pd.DataFrame, x: Axis | str) -> str:
         if np.isfinite(ends).all():
             begin, end = x.at(ends, left, END)
             parts.append(_line(begin, up, end, up, BLUE, 'stroke-width="3"'))
-        parts += [_mark(x.at(row[name], left, END), up, kind)
-                  for kind, name in enumerate(kinds) if math.isfinite(row[name])]  # fmt: skip
+        parts += [
+            _mark(x.at(row[name], left, END), up, kind)
+            for kind, name in enumerate(kinds)
+            if math.isfinite(row[name])
+        ]
     for kind, name in enumerate(kinds):
         below = foot + 58 + 18 * kind
         parts += [_mark(left + 8, below, kind), _text(left + 20, below + 4, str(name))]

@@ -52,9 +52,12 @@ MOST_HELD = 200_000
 
 
 def replay(
-    workload: Workload, policies: Sequence[str] = REPLAYED, *, most: float = np.inf,
+    workload: Workload,
+    policies: Sequence[str] = REPLAYED,
+    *,
+    most: float = np.inf,
     calendar: Calendar = ALWAYS_OPEN,
-) -> tuple[list[Schedule], dict[str, str]]:  # fmt: skip
+) -> tuple[list[Schedule], dict[str, str]]:
     """Schedules of the log's jobs under batch policies, and the reasons for omitted policies.
 
     Parameters

@@ -71,8 +71,11 @@ INSTANTS, FEWEST_INSTANTS, FUTURES = 90, 12, 20
 QUEUE = 200.0
 """Mean number of waiting jobs from which on fewer instants are taken."""
 
-SCORES = {"coverage_50": "50 % intervals hold (%)", "coverage_80": "80 % intervals hold (%)",
-         "pinball": "loss (h)"}  # fmt: skip
+SCORES = {
+    "coverage_50": "50 % intervals hold (%)",
+    "coverage_80": "80 % intervals hold (%)",
+    "pinball": "loss (h)",
+}
 
 ENDED, SUBMITTED, STARTED = 0, 1, 2
 """Kinds of events, in the order in which those of an instant happen."""
@@ -239,10 +242,14 @@ def _closures(log: Log) -> tuple[list[str], dict[str, pd.DataFrame]]:
         f"of the {log.unit}s, and for {percent(LEAST_SCORE)} or more of each window (its score) "
         f"jobs waited that all fitted on the idle ones.{notice}"
     )
-    table = pd.DataFrame({
-        "hours": hours, "known ahead (h)": (start - windows["known_from"]) / HOUR,
-        "score": windows["score"], "jobs started within": windows["contradicting"].map(len),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "hours": hours,
+            "known ahead (h)": (start - windows["known_from"]) / HOUR,
+            "score": windows["score"],
+            "jobs started within": windows["contradicting"].map(len),
+        }
+    )
     names = [window_name(log.schedule, *times) for times in zip(start, end, strict=True)]
     caption = "Windows in which the machine seems to have been closed"
     return [sentence], {caption: table.set_axis(names).rename_axis("window")}
@@ -303,8 +310,9 @@ def _who_waits(log: Log, longest: pd.DataFrame) -> str:
     sentence += f"half of them {half} or less."
     if not len(longest):
         return sentence
-    means = [f"by {by}: {name}, {duration(mean * HOUR)}"
-             for (by, name), mean in longest["mean"].items()]  # fmt: skip
+    means = [
+        f"by {by}: {name}, {duration(mean * HOUR)}" for (by, name), mean in longest["mean"].items()
+    ]
     worst = longest.iloc[0]
     return (
         f"{sentence} The longest mean waits, {'; '.join(means)}. The first are "
@@ -384,9 +392,14 @@ def _until_closed(windows: pd.DataFrame, time: np.ndarray) -> np.ndarray:
 
 
 def _held_back(
-    events: Iterable[tuple], nodes: np.ndarray, requested: np.ndarray, user: np.ndarray,
-    label: np.ndarray, most: np.ndarray, periods: int,
-) -> np.ndarray:  # fmt: skip
+    events: Iterable[tuple],
+    nodes: np.ndarray,
+    requested: np.ndarray,
+    user: np.ndarray,
+    label: np.ndarray,
+    most: np.ndarray,
+    periods: int,
+) -> np.ndarray:
     """Node-seconds per cause and period of jobs held back."""
     waited = [[0.0] * (periods + 1) for _ in CAUSES]
     of_user, free = [0] * (int(user.max(initial=0)) + 2), most.tolist()

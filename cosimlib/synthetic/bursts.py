@@ -68,13 +68,15 @@ def bursts(
     shares = _shares(notice)
     rng = np.random.default_rng(seed)
     times = _arrivals(rng, rate, horizon)
-    table = pd.DataFrame({
-        "submit_time": times,
-        "run_time": float(run_time),
-        "requested_time": float(run_time),
-        "nodes": rng.choice(sizes, len(times)).astype(np.int64),
-        "longest_delay": float(longest_delay),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "submit_time": times,
+            "run_time": float(run_time),
+            "requested_time": float(run_time),
+            "nodes": rng.choice(sizes, len(times)).astype(np.int64),
+            "longest_delay": float(longest_delay),
+        }
+    )
     announced, expected = _notices(rng, times, shares)
     table = table.assign(notice_time=announced, expected_time=expected)
     return Workload(table, f"bursts (seed {seed})")

@@ -35,8 +35,17 @@ INTREPID_JOBS, INTREPID_LOAD = 9_220, 0.70
 EUREKA_JOBS: Mapping[float, int] = {0.25: 5_079, 0.48: 9_220, 0.50: 11_000, 0.75: 14_430}
 """Jobs of Eureka's month by its utilization."""
 
-INTREPID_SIZES = {512: 52.0, 64: 15.0, 1_024: 12.6, 2_048: 6.0, 4_096: 6.0, 8_192: 4.0,
-                  16_384: 2.7, 32_768: 1.4, 40_960: 0.3}  # fmt: skip
+INTREPID_SIZES = {
+    512: 52.0,
+    64: 15.0,
+    1_024: 12.6,
+    2_048: 6.0,
+    4_096: 6.0,
+    8_192: 4.0,
+    16_384: 2.7,
+    32_768: 1.4,
+    40_960: 0.3,
+}
 EUREKA_SIZES = {1: 30.0, 2: 15.0, 4: 15.0, 8: 15.0, 16: 12.0, 32: 8.0, 64: 3.0, 100: 2.0}
 
 MEDIAN_RUN = 3_320.0 / 4_973.0
@@ -137,9 +146,13 @@ def _month(
     widths, shares = np.array(list(sizes)), np.array(list(sizes.values()))
     width = shapes.choice_at(shapes.spread(jobs, rng), widths, shares / shares.sum())
     run_time = shapes.two_piece_quantiles(
-        shapes.spread(jobs, rng), shortest=SHORTEST_RUN, pivot=MEDIAN_RUN, longest=LONGEST_RUN,
-        below=0.5, mean=1.0,
-    )  # fmt: skip
+        shapes.spread(jobs, rng),
+        shortest=SHORTEST_RUN,
+        pivot=MEDIAN_RUN,
+        longest=LONGEST_RUN,
+        below=0.5,
+        mean=1.0,
+    )
     run_time = np.maximum(np.rint(run_time * (load * nodes * span / (run_time @ width))), 1.0)
     table = pd.DataFrame(
         {

@@ -134,10 +134,16 @@ def _check_series(schedule: TimesharedSchedule) -> None:
     )
     demand(schedule, fine, message, use, begins, most, schedule.speed)
     for column, what, start, end, weight, parts in (
-        ("cpu_load", "jobs × nodes × seconds", schedule.start_time, schedule.end_time, nodes,
-         offered),
+        (
+            "cpu_load",
+            "jobs × nodes × seconds",
+            schedule.start_time,
+            schedule.end_time,
+            nodes,
+            offered,
+        ),
         ("waiting", "seconds of waiting", submit_time, schedule.start_time, np.ones(nodes.size), 1),
-    ):  # fmt: skip
+    ):
         expected = _by_window(start, end, weight, width, len(series))
         found = np.zeros(expected.size)
         found[: len(series)] = series[column].to_numpy() * (width * parts)

@@ -230,13 +230,23 @@ def check_bounds(
     jobs, total_nodes = workload.jobs, system.total_nodes
     places, members = float(total_nodes) * SLOTS, float(jobs["nodes"].sum())
     check.room("places for jobs on nodes", places, "take a smaller machine", where=system.name)
-    check.room("nodes of all jobs", members, "keep fewer or narrower jobs",
-               most=MOST_MEMBERS, where=workload.name)  # fmt: skip
+    check.room(
+        "nodes of all jobs",
+        members,
+        "keep fewer or narrower jobs",
+        most=MOST_MEMBERS,
+        where=workload.name,
+    )
     if step is None or not len(jobs):
         return
     last = float((jobs["submit_time"] + jobs["run_time"]).max())
-    check.room(f"steps until t={last:.15g}", last / step, "take a longer step",
-               most=MOST_STEPS, where=f"{workload.name}: step={step!r}")  # fmt: skip
+    check.room(
+        f"steps until t={last:.15g}",
+        last / step,
+        "take a longer step",
+        most=MOST_STEPS,
+        where=f"{workload.name}: step={step!r}",
+    )
     if noise:
         _check_noise_work(workload, total_nodes, noise, step, 1.0 - overhead)
 

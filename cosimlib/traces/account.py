@@ -38,8 +38,17 @@ CHUNK = 1 << 18
 EPOCH = 631_152_000.0
 """Seconds from 1970 to 1990: a log whose first job is submitted later tells times of the epoch."""
 
-DAMAGES = (ValueError, TypeError, KeyError, OverflowError, MemoryError, RecursionError,
-           NotImplementedError, OSError, csv.Error)  # fmt: skip
+DAMAGES = (
+    ValueError,
+    TypeError,
+    KeyError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+    NotImplementedError,
+    OSError,
+    csv.Error,
+)
 """What parsers raise for a damaged file; pyarrow's own exceptions are of these kinds, too."""
 
 

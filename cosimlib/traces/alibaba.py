@@ -40,16 +40,29 @@ JOBS = {
 JOBS_NEEDED = ("submit_time", "duration", "worker_num", "job_type", "gpu_request")
 NODES = "node_info_df.csv"
 PODS = {
-    **dict.fromkeys(("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time",
-                     "deletion_time", "scheduled_time"), "numbers"),
+    **dict.fromkeys(
+        (
+            "cpu_milli",
+            "memory_mib",
+            "num_gpu",
+            "gpu_milli",
+            "creation_time",
+            "deletion_time",
+            "scheduled_time",
+        ),
+        "numbers",
+    ),
     **dict.fromkeys(("name", "gpu_spec", "qos", "pod_phase"), "labels"),
-}  # fmt: skip
+}
 PODS_NEEDED = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 OPENB_NODES = "openb_node_list_gpu_node.csv"
 OPENB = {
-    "sn": "labels", "cpu_milli": "numbers", "memory_mib": "numbers", "gpu": "numbers",
+    "sn": "labels",
+    "cpu_milli": "numbers",
+    "memory_mib": "numbers",
+    "gpu": "numbers",
     "model": "labels",
-}  # fmt: skip
+}
 MOST = 2.0**31
 """Above it, a number is damaged: cores, MiB, GPUs, seconds."""
 PHASES = {"Succeeded": 1, "Failed": 0}
@@ -107,9 +120,12 @@ def read_alibaba(
     """
     path, account = Path(path), Account()
     table = read_kinds(
-        path, JOBS, needed=JOBS_NEEDED,
-        format_name="a table of jobs such as Alibaba's job_info_df.csv", below=2.0**52,
-    )  # fmt: skip
+        path,
+        JOBS,
+        needed=JOBS_NEEDED,
+        format_name="a table of jobs such as Alibaba's job_info_df.csv",
+        below=2.0**52,
+    )
     table = table.assign(gpus=np.ceil(table["gpu_request"] * table["worker_num"]))
     table = account.drop(table, _drop_rules(table))
     if gpu_model is not None:
@@ -267,9 +283,10 @@ def _openb_machine(place: Path) -> System:
     format_name = f"a list of nodes such as Alibaba's {OPENB_NODES}"
     table = read_kinds(place, OPENB, needed=OPENB, format_name=format_name, below=MOST)
     table = table.assign(
-        gpu=table["gpu"].astype("int64"), model=table["model"].fillna(""),
+        gpu=table["gpu"].astype("int64"),
+        model=table["model"].fillna(""),
         memory=table["memory_mib"] * GIGABYTES["M"],
-    )  # fmt: skip
+    )
     nodes = [
         NodeType(1, row.cpu_milli / 1000, row.memory, row.gpu, row.model, row.sn)
         for row in table.sort_values("sn").itertuples()

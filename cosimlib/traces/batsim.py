@@ -36,9 +36,16 @@ from cosimlib.traces.texts import number, read_csv, read_json
 from cosimlib.workload import Workload, check_workload
 
 COLUMNS = (
-    "job_id", "submission_time", "requested_number_of_resources", "requested_time", "success",
-    "final_state", "starting_time", "execution_time", "profile",
-)  # fmt: skip
+    "job_id",
+    "submission_time",
+    "requested_number_of_resources",
+    "requested_time",
+    "success",
+    "final_state",
+    "starting_time",
+    "execution_time",
+    "profile",
+)
 NEEDED = ("submission_time", "requested_number_of_resources", "execution_time")
 WORKLOAD = "a workload of Batsim's"
 MOST_RESOURCES = 10**8
@@ -117,11 +124,16 @@ def write_batsim(workload: Workload, path: str | Path) -> Path:
         raise TraceError(f"{workload.name}: no job to write to {path}")
     numbers = workload.column("job_id")[jobs.index]
     own = numbers.notna().all() and numbers.is_unique
-    table = pd.DataFrame({
-        "id": (numbers if own else jobs.index + 1).astype("int64").astype("str"),
-        "subtime": jobs["submit_time"], "walltime": jobs["requested_time"], "res": jobs["nodes"],
-        "profile": jobs["run_time"].map("{:.15g}".format),
-    }, index=jobs.index)  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "id": (numbers if own else jobs.index + 1).astype("int64").astype("str"),
+            "subtime": jobs["submit_time"],
+            "walltime": jobs["requested_time"],
+            "res": jobs["nodes"],
+            "profile": jobs["run_time"].map("{:.15g}".format),
+        },
+        index=jobs.index,
+    )
     rows = (
         {key: value for key, value in row.items() if not pd.isna(value)}
         for row in table.to_dict("records")
@@ -175,11 +187,15 @@ def _from_json(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
             raise TraceError(f"{path}: jobs[{place}] has no subtime or res; expected {WORKLOAD}")
         name = job.get("profile")
         identity = str(job.get("id", ""))[-40:].rpartition("!")[2]
-        rows.append((
-            number(job["subtime"]), number(job.get("walltime")), number(job["res"]),
-            float(identity) if identity.isdecimal() and len(identity) < 16 else np.nan,
-            name if isinstance(name, str) else None,
-        ))  # fmt: skip
+        rows.append(
+            (
+                number(job["subtime"]),
+                number(job.get("walltime")),
+                number(job["res"]),
+                float(identity) if identity.isdecimal() and len(identity) < 16 else np.nan,
+                name if isinstance(name, str) else None,
+            )
+        )
     profiles = document.get("profiles")
     profiles = profiles if isinstance(profiles, dict) else {}
     table = pd.DataFrame(rows, columns=["submit", "limit", "resources", "job", "profile"])
@@ -189,9 +205,11 @@ def _from_json(path: Path, data: bytes) -> tuple[pd.DataFrame, int]:
     delay = table["profile"].map(delays).astype("float64")
     stopped = delay > table["limit"].where(table["limit"] > 0)
     table = table.assign(
-        run=delay.where(~stopped, table["limit"]), start=np.nan, rejected=False,
+        run=delay.where(~stopped, table["limit"]),
+        start=np.nan,
+        rejected=False,
         status=np.where(stopped, 0.0, np.nan),
-    )  # fmt: skip
+    )
     resources = number(document.get("nb_res"))
     return table, int(resources) if 1 <= resources <= MOST_RESOURCES else 0
 

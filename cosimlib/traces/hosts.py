@@ -81,8 +81,11 @@ def fold_hosts(names: Iterable[str]) -> str:
     families: dict[tuple[str, int], list[int]] = {}
     texts = []
     matched = [(name, NUMBERED.fullmatch(name)) for name in sorted(set(names))]
-    padded = {(match[1], len(match[2])) for _, match in matched
-              if match and match[2][0] == "0" and len(match[2]) > 1}  # fmt: skip
+    padded = {
+        (match[1], len(match[2]))
+        for _, match in matched
+        if match and match[2][0] == "0" and len(match[2]) > 1
+    }
     for name, match in matched:
         if match is None:
             texts.append(name)
@@ -106,8 +109,10 @@ def _ranges(numbers: list[int], width: int) -> str:
             runs[-1][1] = n
         else:
             runs.append([n, n])
-    shown = (f"{low:0{width}d}" if low == high else f"{low:0{width}d}-{high:0{width}d}"
-             for low, high in runs)  # fmt: skip
+    shown = (
+        f"{low:0{width}d}" if low == high else f"{low:0{width}d}-{high:0{width}d}"
+        for low, high in runs
+    )
     return ",".join(shown)
 
 

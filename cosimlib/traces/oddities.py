@@ -239,9 +239,11 @@ def with_requests(workload: Workload, estimates: str | float = "") -> tuple[Work
         all are known; ``"none"``: they stay unknown.
     """
     check.that(
-        "estimates", estimates, not isinstance(estimates, str) or estimates in ESTIMATES,
+        "estimates",
+        estimates,
+        not isinstance(estimates, str) or estimates in ESTIMATES,
         f"one of {', '.join(map(repr, ESTIMATES))}, or seconds above 0",
-    )  # fmt: skip
+    )
     known = float(workload.jobs["requested_time"].notna().mean())
     if estimates == "none" or (estimates == "" and not known >= KNOWN):
         return workload, []

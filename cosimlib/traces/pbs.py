@@ -33,14 +33,26 @@ LINE = re.compile(
 )
 PAIR = re.compile(r'(?:^|(?<=\s))([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
 KEYS = {
-    "ctime": "ctime", "qtime": "qtime", "etime": "etime", "start": "start", "end": "end",
-    "resources_used.walltime": "used", "Resource_List.walltime": "limit",
-    "Resource_List.nodect": "nodect", "Resource_List.select": "select",
-    "Resource_List.nodes": "asked", "Resource_List.ncpus": "ncpus", "Resource_List.ngpus": "ngpus",
-    "total_execution_slots": "slots", "unique_node_count": "unique",
-    "user": "user", "group": "group", "account": "account", "queue": "queue",
+    "ctime": "ctime",
+    "qtime": "qtime",
+    "etime": "etime",
+    "start": "start",
+    "end": "end",
+    "resources_used.walltime": "used",
+    "Resource_List.walltime": "limit",
+    "Resource_List.nodect": "nodect",
+    "Resource_List.select": "select",
+    "Resource_List.nodes": "asked",
+    "Resource_List.ncpus": "ncpus",
+    "Resource_List.ngpus": "ngpus",
+    "total_execution_slots": "slots",
+    "unique_node_count": "unique",
+    "user": "user",
+    "group": "group",
+    "account": "account",
+    "queue": "queue",
     "Exit_status": "exit",
-}  # fmt: skip
+}
 CHUNK = re.compile(r"(?:^|(?<=\+))(?:([0-9]{1,9})|[A-Za-z][\w.-]*)(?=[:+]|$)([^+]*)")
 PER_CHUNK = {
     "ncpus": re.compile(r":(?:ncpus|ppn)=([0-9]{1,9})"),
@@ -109,9 +121,16 @@ def read_pbs(
     account.add("dropped", "record of another kind than E, the end of a job", others)
     table, unit = records.counted(table, unit, account)
     return records.workload_of(
-        table, unit, account, system, path=path, name=name, verbose=verbose, arrival=arrival,
+        table,
+        unit,
+        account,
+        system,
+        path=path,
+        name=name,
+        verbose=verbose,
+        arrival=arrival,
         status=_status(table["exit"]),
-    )  # fmt: skip
+    )
 
 
 def is_pbs(beginning: bytes) -> bool:

@@ -64,29 +64,70 @@ Slurm counted threads there, so that `cores` of the log and of the node types ar
 
 ALCF = {
     **dict.fromkeys(("QUEUED_TIMESTAMP", "START_TIMESTAMP", "END_TIMESTAMP"), "instants"),
-    **dict.fromkeys(("WALLTIME_SECONDS", "RUNTIME_SECONDS", "NODES_REQUESTED", "NODES_USED",
-                     "EXIT_STATUS", "EXIT_CODE", "COBALT_JOBID"), "numbers"),
-    **dict.fromkeys(("JOB_NAME", "MACHINE_NAME", "USERNAME_GENID", "PROJECT_NAME_GENID",
-                     "QUEUE_NAME"), "labels"),
-}  # fmt: skip
+    **dict.fromkeys(
+        (
+            "WALLTIME_SECONDS",
+            "RUNTIME_SECONDS",
+            "NODES_REQUESTED",
+            "NODES_USED",
+            "EXIT_STATUS",
+            "EXIT_CODE",
+            "COBALT_JOBID",
+        ),
+        "numbers",
+    ),
+    **dict.fromkeys(
+        ("JOB_NAME", "MACHINE_NAME", "USERNAME_GENID", "PROJECT_NAME_GENID", "QUEUE_NAME"), "labels"
+    ),
+}
 """Columns of DIM_JOB_COMPOSITE that are read, and their kinds (see `texts`)."""
 ALCF_NEEDED = (
-    "QUEUED_TIMESTAMP", "START_TIMESTAMP", "WALLTIME_SECONDS", "RUNTIME_SECONDS", "NODES_REQUESTED",
-)  # fmt: skip
+    "QUEUED_TIMESTAMP",
+    "START_TIMESTAMP",
+    "WALLTIME_SECONDS",
+    "RUNTIME_SECONDS",
+    "NODES_REQUESTED",
+)
 F_DATA = {
     **dict.fromkeys(("adt", "sdt", "edt"), "instants"),
-    **dict.fromkeys(("duration", "elpl", "nnumr", "nnuma", "nnumu", "cnumr", "cnumat", "cnumut",
-                     "mszl", "pri", "econ"), "numbers"),
+    **dict.fromkeys(
+        (
+            "duration",
+            "elpl",
+            "nnumr",
+            "nnuma",
+            "nnumu",
+            "cnumr",
+            "cnumat",
+            "cnumut",
+            "mszl",
+            "pri",
+            "econ",
+        ),
+        "numbers",
+    ),
     **dict.fromkeys(("jid", "usr", "jobenv_req", "exit state"), "labels"),
-}  # fmt: skip
+}
 F_DATA_NEEDED = ("adt", "sdt", "nnumr")
 PM100 = {
     **dict.fromkeys(("submit_time", "eligible_time", "start_time", "end_time"), "instants"),
-    **dict.fromkeys(("run_time", "time_limit", "num_nodes_alloc", "num_nodes_req",
-                     "num_cores_alloc", "num_cores_req", "num_gpus_alloc", "num_gpus_req",
-                     "mem_alloc", "job_id"), "numbers"),
+    **dict.fromkeys(
+        (
+            "run_time",
+            "time_limit",
+            "num_nodes_alloc",
+            "num_nodes_req",
+            "num_cores_alloc",
+            "num_cores_req",
+            "num_gpus_alloc",
+            "num_gpus_req",
+            "mem_alloc",
+            "job_id",
+        ),
+        "numbers",
+    ),
     **dict.fromkeys(("user_id", "group_id", "partition", "qos", "job_state"), "labels"),
-}  # fmt: skip
+}
 PM100_NEEDED = ("submit_time", "start_time", "run_time", "num_nodes_alloc")
 PEREGRINE = {"run_time": "numbers", "nodes_used": "numbers", "app_name": "labels"}
 
@@ -146,9 +187,17 @@ def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True
     machine = MACHINES.get(names[0]) if len(names) == 1 else None
     status = (table["exit"] == 0).astype("Int64").where(table["exit"].notna())
     return records.workload_of(
-        table, unit, account, machine, path=path, name=name, verbose=verbose,
-        job_id=_alcf_ids(table, account), status=status, eligible_time=np.nan,
-    )  # fmt: skip
+        table,
+        unit,
+        account,
+        machine,
+        path=path,
+        name=name,
+        verbose=verbose,
+        job_id=_alcf_ids(table, account),
+        status=status,
+        eligible_time=np.nan,
+    )
 
 
 def _alcf_records(table: pd.DataFrame, account: Account) -> pd.DataFrame:
@@ -235,9 +284,17 @@ def read_fugaku(
     table, unit = records.counted(_f_data_records(table), unit, account)
     machine = records.machine_in(FUGAKU, unit, 48)
     return records.workload_of(
-        table, unit, account, machine, path=path, name=name, verbose=verbose,
-        priority=table["priority"].fillna(1.0), energy=table["energy"], eligible_time=np.nan,
-    )  # fmt: skip
+        table,
+        unit,
+        account,
+        machine,
+        path=path,
+        name=name,
+        verbose=verbose,
+        priority=table["priority"].fillna(1.0),
+        energy=table["energy"],
+        eligible_time=np.nan,
+    )
 
 
 def _f_data_records(table: pd.DataFrame) -> pd.DataFrame:
@@ -389,9 +446,11 @@ def read_peregrine(path: str | Path, *, name: str | None = None, verbose: bool =
     table = read_kinds(path, PEREGRINE, needed=PEREGRINE, format_name=expected)
     rules = (
         ("run time unknown", ~(table["run_time"] >= 0)),
-        ("number of nodes unknown, or none",
-         ~((table["nodes_used"] >= 1) & (table["nodes_used"] % 1 == 0))),
-    )  # fmt: skip
+        (
+            "number of nodes unknown, or none",
+            ~((table["nodes_used"] >= 1) & (table["nodes_used"] % 1 == 0)),
+        ),
+    )
     table = account.drop(table, rules)
     jobs = pd.DataFrame(
         {

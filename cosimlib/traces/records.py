@@ -26,11 +26,23 @@ LAST = 2**33
 """Seconds of the epoch, in the year 2242: from then on a time is no date."""
 
 COLUMNS = {
-    "submit": "float64", "eligible": "float64", "start": "float64", "end": "float64",
-    "elapsed": "float64", "limit": "float64", "nodes": "float64", "cores": "float64",
-    "gpus": "float64", "job": "float64", "user": "string", "group": "string", "queue": "string",
-    "qos": "string", "state": "string", "memory": "float64",
-}  # fmt: skip
+    "submit": "float64",
+    "eligible": "float64",
+    "start": "float64",
+    "end": "float64",
+    "elapsed": "float64",
+    "limit": "float64",
+    "nodes": "float64",
+    "cores": "float64",
+    "gpus": "float64",
+    "job": "float64",
+    "user": "string",
+    "group": "string",
+    "queue": "string",
+    "qos": "string",
+    "state": "string",
+    "memory": "float64",
+}
 """Seconds of the epoch; seconds; numbers held; labels; GB per node. NaN and NA where unknown."""
 FINISHED = {"COMPLETED": 1, "CANCELLED": 5}
 """SWF's status by the state of a job; every other state of a job that ended is 0, failed."""

@@ -55,27 +55,61 @@ UNSTARTED = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL
 DELIMITERS = ("\x1f", "|", "\t", ";", ",")
 NO_VALUE = ("", "Unknown", "None", "N/A", "None assigned")
 NEEDED = ("Submit", "Start", "End", "State")
-FREE = ("JobName", "Comment", "SubmitLine", "WorkDir", "AdminComment", "SystemComment", "Extra",
-        "Reason", "Container", "StdOut", "StdErr", "StdIn")  # fmt: skip
+FREE = (
+    "JobName",
+    "Comment",
+    "SubmitLine",
+    "WorkDir",
+    "AdminComment",
+    "SystemComment",
+    "Extra",
+    "Reason",
+    "Container",
+    "StdOut",
+    "StdErr",
+    "StdIn",
+)
 TIME = r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]|[0-9]+|Unknown|None|N/A|"
 WHOLE = r"[0-9]+(\.[0-9]+)?[KM]?|"
 FORMS = {
     **dict.fromkeys(("Submit", "Eligible", "Start", "End"), re.compile(TIME)),
-    **dict.fromkeys(("ElapsedRaw", "NNodes", "NCPUS", "AllocNodes", "AllocCPUS"),
-                    re.compile(WHOLE)),
+    **dict.fromkeys(
+        ("ElapsedRaw", "NNodes", "NCPUS", "AllocNodes", "AllocCPUS"), re.compile(WHOLE)
+    ),
     "JobID": re.compile(r"[0-9]+([_+.\[].*)?"),
     "JobIDRaw": re.compile(r"[0-9]+(\..*)?"),
     "TimelimitRaw": re.compile(r"[0-9]+|UNLIMITED|Partition_Limit|"),
     "State": re.compile(r"[A-Z][A-Z_]+( by \S+)?\+?"),
     "ExitCode": re.compile(r"[0-9]+:[0-9]+|"),
-}  # fmt: skip
+}
 """What fields look like that a record is checked by where its division is in doubt."""
-AS_TEXT = ("Submit", "Eligible", "Start", "End", "ElapsedRaw", "TimelimitRaw", "JobIDRaw",
-           "NNodes", "NCPUS", "AllocTRES", "User", "Account", "Partition", "QOS", "NodeList",
-           "State")  # fmt: skip
+AS_TEXT = (
+    "Submit",
+    "Eligible",
+    "Start",
+    "End",
+    "ElapsedRaw",
+    "TimelimitRaw",
+    "JobIDRaw",
+    "NNodes",
+    "NCPUS",
+    "AllocTRES",
+    "User",
+    "Account",
+    "Partition",
+    "QOS",
+    "NodeList",
+    "State",
+)
 """Columns into which a job of JSON is written."""
-LABELS = {"User": "user", "Account": "group", "Partition": "queue", "QOS": "qos",
-          "NodeList": "hosts", "State": "state"}  # fmt: skip
+LABELS = {
+    "User": "user",
+    "Account": "group",
+    "Partition": "queue",
+    "QOS": "qos",
+    "NodeList": "hosts",
+    "State": "state",
+}
 READ = {*FORMS, *LABELS, "Elapsed", "Timelimit", "AllocTRES"}
 
 MOST_DIVISIONS = 2_000
@@ -153,9 +187,16 @@ def read_sacct(
     if system is None and unit == "nodes":
         system = _machine(table, name or base_name(path))
     return records.workload_of(
-        table, unit, account, system, path=path, name=name, verbose=verbose, arrival=arrival,
+        table,
+        unit,
+        account,
+        system,
+        path=path,
+        name=name,
+        verbose=verbose,
+        arrival=arrival,
         is_local=bool(table["local"].all()),
-    )  # fmt: skip
+    )
 
 
 def is_sacct(beginning: bytes) -> bool:
@@ -367,8 +408,10 @@ def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
     text = text.loc[:, ~text.columns.duplicated()]
     places = text.pop("place").tolist()
     texts = Texts(path, text, places.__getitem__, NO_VALUE)
-    table = {column: _seconds(texts, column.capitalize())
-             for column in ("submit", "eligible", "start", "end")}  # fmt: skip
+    table = {
+        column: _seconds(texts, column.capitalize())
+        for column in ("submit", "eligible", "start", "end")
+    }
     elapsed = texts.numbers("ElapsedRaw", "a whole number")
     table["elapsed"] = elapsed.fillna(_lengths(texts, "Elapsed"))
     minutes = as_numbers(texts.labels("TimelimitRaw"))

@@ -59,10 +59,25 @@ from cosimlib.traces.swf_header import (
 from cosimlib.workload import Workload, check_workload
 
 FIELDS = (
-    "job_id", "submit_time", "wait_time", "run_time", "allocated_processors", "average_cpu_time",
-    "used_memory", "requested_processors", "requested_time", "requested_memory", "status", "user",
-    "group", "application", "queue", "partition", "preceding_job", "think_time",
-)  # fmt: skip
+    "job_id",
+    "submit_time",
+    "wait_time",
+    "run_time",
+    "allocated_processors",
+    "average_cpu_time",
+    "used_memory",
+    "requested_processors",
+    "requested_time",
+    "requested_memory",
+    "status",
+    "user",
+    "group",
+    "application",
+    "queue",
+    "partition",
+    "preceding_job",
+    "think_time",
+)
 LABELS = ("user", "group", "application", "queue", "partition")
 NUMBERS = ("job_id", "allocated_processors", "status", "preceding_job")
 QUANTITIES = ("average_cpu_time", "used_memory", "requested_memory", "think_time")
@@ -158,8 +173,14 @@ def read_swf(
         jobs = _jobs(table, cores_per_node, account)
         machine = header_machine(header, name, cores_per_node)
     return assemble(
-        jobs, name, machine, account, path=path, verbose=verbose, began=header_start(header),
-    )  # fmt: skip
+        jobs,
+        name,
+        machine,
+        account,
+        path=path,
+        verbose=verbose,
+        began=header_start(header),
+    )
 
 
 def is_swf(beginning: bytes) -> bool:
@@ -221,10 +242,17 @@ def _parse_table(path: Path, data: bytes, fields: tuple[str, ...]) -> pd.DataFra
     lines = INDENTED_COMMENT.sub(b";", data)
     try:
         table = pd.read_csv(
-            io.BytesIO(lines), sep=r"\s+", header=None, names=list(fields), usecols=list(fields),
-            comment=";", quoting=csv.QUOTE_NONE, na_filter=False, low_memory=False,
+            io.BytesIO(lines),
+            sep=r"\s+",
+            header=None,
+            names=list(fields),
+            usecols=list(fields),
+            comment=";",
+            quoting=csv.QUOTE_NONE,
+            na_filter=False,
+            low_memory=False,
             encoding="latin-1",
-        )  # fmt: skip
+        )
     except ValueError as error:
         _raise_first_bad_line(path, data, str(error), fields)
     if not len(table):
@@ -289,8 +317,10 @@ def _count_wide_lines(data: bytes, columns: int) -> int:
 def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
     """Reasons why a record is not a job, in the order of the module's docstring."""
     run_time, status = table["run_time"], table["status"]
-    size = ("number of processors unknown",
-            ~(table[["requested_processors", "allocated_processors"]] > 0).any(axis=1))  # fmt: skip
+    size = (
+        "number of processors unknown",
+        ~(table[["requested_processors", "allocated_processors"]] > 0).any(axis=1),
+    )
     if "described_nodes" in table:
         size = ("no number of nodes in its descriptor", ~(table["described_nodes"] >= 1))
     return [

@@ -131,9 +131,13 @@ class Texts:
 
     def _check(self, column: str, values: pd.Series, fine: pd.Series, expected: str) -> None:
         check.rows(
-            column, values, fine, expected,
-            row=lambda row: f"{self.path}: {self.place(row)}", error=TraceError,
-        )  # fmt: skip
+            column,
+            values,
+            fine,
+            expected,
+            row=lambda row: f"{self.path}: {self.place(row)}",
+            error=TraceError,
+        )
 
 
 def as_numbers(values: pd.Series) -> pd.Series:

@@ -52,8 +52,14 @@ PBS = re.compile(r"^Resv ID: *", re.MULTILINE)
 PAIR = re.compile(r"(?:^|(?<=\s))(\w+)=(\S*)")
 ATTRIBUTE = re.compile(r"^\s*([\w.]+) = (.*)$", re.MULTILINE)
 NONE_LISTED = "No reservations in the system"
-UNHELD = ("RESV_NONE", "RESV_UNCONFIRMED", "RESV_WAIT", "RESV_DELETED", "RESV_BEING_DELETED",
-          "RESV_DELETING_JOBS")  # fmt: skip
+UNHELD = (
+    "RESV_NONE",
+    "RESV_UNCONFIRMED",
+    "RESV_WAIT",
+    "RESV_DELETED",
+    "RESV_BEING_DELETED",
+    "RESV_DELETING_JOBS",
+)
 """States of a reservation of PBS that keeps no nodes."""
 
 
@@ -232,11 +238,17 @@ def closures(
     windows = _idle_stretches(recorded, most_held * recorded.total_nodes, shortest)
     known = [_known_from(recorded, start) for start, _ in windows]
     rows = [
-        (start, end, "maintenance" if announced else "down", moment if announced else start,
-         _score(recorded, start, end), _started_within(recorded, start, end))
+        (
+            start,
+            end,
+            "maintenance" if announced else "down",
+            moment if announced else start,
+            _score(recorded, start, end),
+            _started_within(recorded, start, end),
+        )
         for (start, end), moment in zip(windows, known, strict=True)
         for announced in [start - moment >= shortest_notice]
-    ]  # fmt: skip
+    ]
     table = pd.DataFrame(rows, columns=list(CLOSURES))
     return table.astype(dict.fromkeys(["start", "end", "known_from", "score"], np.float64))
 

@@ -455,13 +455,26 @@ def read_stored(system: str) -> dict[str, Verdict]:
 
 
 JUDGED = [
-    "system", "number", "claim", "statement", "source", "paper", "statistic", "limits", "reason",
-    "ours", "data", "verdict", "best", "why",
-]  # fmt: skip
+    "system",
+    "number",
+    "claim",
+    "statement",
+    "source",
+    "paper",
+    "statistic",
+    "limits",
+    "reason",
+    "ours",
+    "data",
+    "verdict",
+    "best",
+    "why",
+]
 
 
-def of_enough_jobs(samples: Mapping[str, Samples], jobs: float, *, least: int = 100
-                   ) -> dict[str, Samples]:  # fmt: skip
+def of_enough_jobs(
+    samples: Mapping[str, Samples], jobs: float, *, least: int = 100
+) -> dict[str, Samples]:
     """The samples; none decides anything where jobs are fewer than `least`."""
     if jobs >= least:
         return dict(samples)

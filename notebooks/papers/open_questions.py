@@ -74,9 +74,11 @@ def _slowdown_in_words(part: pd.DataFrame) -> str:
 
 LOGS = ("theta-2023-prod", "CEA-Curie", "KTH-SP2")
 WAYS: dict[str, dict[str, Any]] = {
-    "evict": {"policy": "dynamic_blocked"}, "shrink": bursts.FAN["N & SPAA"],
-    "share": {"policy": "share"}, "reserve": {"policy": "reserve"},
-}  # fmt: skip
+    "evict": {"policy": "dynamic_blocked"},
+    "shrink": bursts.FAN["N & SPAA"],
+    "share": {"policy": "share"},
+    "reserve": {"policy": "reserve"},
+}
 RATES, SIZES, SPEEDS = (1.0, 4.0, 12.0), (0.125, 0.5), (0.25, 1.0, 4.0)
 
 
@@ -90,9 +92,16 @@ def answers() -> pd.DataFrame:
 def _answers(log: str, rate: float, size: float) -> dict[str, Any]:
     """The best answers to one stream of bursts, by the file system's bandwidth."""
     study = bursts.prepare(
-        trace=log, scale="quick", seed=0, seeds=5, bandwidth=1.0, rate=rate, share=size,
-        run_time=HOUR, longest_delay=15 * MINUTE,
-    )  # fmt: skip
+        trace=log,
+        scale="quick",
+        seed=0,
+        seeds=5,
+        bandwidth=1.0,
+        rate=rate,
+        share=size,
+        run_time=HOUR,
+        longest_delay=15 * MINUTE,
+    )
     row = {"log": log, "bursts per day": f"{rate:g}", "nodes of a burst": percent(size, 1)}
     ways = {name: {**knobs, "start_up": bursts.START_UP} for name, knobs in WAYS.items()}
     ways["reserve"]["reserved"] = study.stream["nodes"]
@@ -100,9 +109,14 @@ def _answers(log: str, rate: float, size: float) -> dict[str, Any]:
     for speed in SPEEDS:
         machine = replace(study.machine, aggregate_bandwidth=speed * per_node)
         runs = compare_ondemand(
-            study.workload, machine, ways, {"bursts": study.stream}, study.seeds,
-            redrawn=study.redrawn, executor="cores",
-        )  # fmt: skip
+            study.workload,
+            machine,
+            ways,
+            {"bursts": study.stream},
+            study.seeds,
+            redrawn=study.redrawn,
+            executor="cores",
+        )
         row[f"bandwidth × {speed:g}"] = _best(runs.assign(work=runs["kept"] + runs["filled"]))
     means = runs.groupby("policy")[["missed", "slowdown"]].mean()
     slower = means.loc["reserve", "slowdown"] / means.loc["evict", "slowdown"]
@@ -128,8 +142,12 @@ EVERY = 40
 """Of so many states one is asked."""
 GRACE = (1 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR)
 ERRORS = {
-    "not known": None, "within × 7.4": 2.0, "within × 2.7": 1.0, "within × 1.6": 0.5, "known": 0.0
-}  # fmt: skip
+    "not known": None,
+    "within × 7.4": 2.0,
+    "within × 2.7": 1.0,
+    "within × 1.6": 0.5,
+    "known": 0.0,
+}
 """How well LIFO knows the time that jobs have left: the deviation of its logarithm."""
 
 

@@ -21,8 +21,17 @@ MARKUP = re.compile(r"<|&(?=#?\w+;)")
 NUMBER = re.compile(r"\d+[a-z]?")
 """A figure's number in the paper."""
 SHOWN = [
-    "number", "claim", "paper", "statistic", "limits", "ours", "data", "verdict", "best", "why",
-]  # fmt: skip
+    "number",
+    "claim",
+    "paper",
+    "statistic",
+    "limits",
+    "ours",
+    "data",
+    "verdict",
+    "best",
+    "why",
+]
 
 
 class Drawing(NamedTuple):

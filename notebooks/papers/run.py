@@ -73,11 +73,17 @@ def run(given: argparse.Namespace) -> str:
     logging.getLogger("papermill").setLevel(logging.ERROR)
     with whole_folder(given.folder) as folder:
         executed = papermill.execute_notebook(
-            notebook, None, parameters=values | {"output": str(folder)}, kernel_name="python3",
-            language="python", cwd=given.notebook.parent, progress_bar=False,
-            execution_timeout=minutes and math.ceil(minutes * MINUTE), store_widget_state=False,
+            notebook,
+            None,
+            parameters=values | {"output": str(folder)},
+            kernel_name="python3",
+            language="python",
+            cwd=given.notebook.parent,
+            progress_bar=False,
+            execution_timeout=minutes and math.ceil(minutes * MINUTE),
+            store_widget_state=False,
             extra_arguments=["--log-level=CRITICAL"],
-        )  # fmt: skip
+        )
         shown = {name: _shown(value) for name, value in values.items()}
         seconds = round(time.time() - started, 1)
         record = {"notebook": given.notebook.name, "parameters": shown, "seconds": seconds}

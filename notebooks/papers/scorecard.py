@@ -21,10 +21,17 @@ from papers.claims import JUDGED, STORED, VERDICTS, stored_path
 
 RECORD = "run.json"
 COLUMNS = {
-    "number": "no.", "statement": "the paper says", "paper": "its value", "statistic": "statistic",
-    "limits": "limits", "ours": "ours", "data": "data", "verdict": "verdict",
-    "best": "best evidence", "why": "why",
-}  # fmt: skip
+    "number": "no.",
+    "statement": "the paper says",
+    "paper": "its value",
+    "statistic": "statistic",
+    "limits": "limits",
+    "ours": "ours",
+    "data": "data",
+    "verdict": "verdict",
+    "best": "best evidence",
+    "why": "why",
+}
 """Columns that readers see, by their names in `claims.csv`."""
 
 

@@ -72,8 +72,10 @@ def in_time(chosen: list, deadline: int, step: int) -> bool:
             if all(math.isinf(job.app_write) for job in group):
                 return False
             wait = max(job.app_wait for job in group if job.app_write < math.inf)
-            write = sum(min(job.app_write, math.inf) if job.app_write < math.inf else job.sys_write
-                        for job in group)  # fmt: skip
+            write = sum(
+                min(job.app_write, math.inf) if job.app_write < math.inf else job.sys_write
+                for job in group
+            )
             if math.isinf(write):
                 return False
             # A write that follows the wait at once ends when both do, rounded up.

@@ -87,8 +87,15 @@ class Machine:
         entries: dict[tuple, list[Node]] = {}
         for node in self.nodes:
             for partition in node.partitions:
-                alike = (partition, node.states, node.features, node.cpus, node.memory, node.gpus,
-                         node.reservation)  # fmt: skip
+                alike = (
+                    partition,
+                    node.states,
+                    node.features,
+                    node.cpus,
+                    node.memory,
+                    node.gpus,
+                    node.reservation,
+                )
                 entries.setdefault(alike, []).append(node)
         return {"sinfo": [_entry(key[0], nodes) for key, nodes in entries.items()], "errors": []}
 
@@ -108,12 +115,18 @@ def job_record(job: Job, dialect: str) -> dict[str, Any]:
     since, before = job.resumed or (None, 0)
     suspended = 0 if since is None else NOW - since
     plain = {
-        "start_time": start, "end_time": end, "suspend_time": suspended, "pre_sus_time": before,
-        "time_limit": limit, "node_count": len(job.hosts), "cpus": job.cpus,
+        "start_time": start,
+        "end_time": end,
+        "suspend_time": suspended,
+        "pre_sus_time": before,
+        "time_limit": limit,
+        "node_count": len(job.hosts),
+        "cpus": job.cpus,
         "array_job_id": job.array[0] if job.array else 0,
         "array_task_id": job.array[1] if job.array else None,
-        "het_job_id": job.leader, "het_job_offset": job.offset,
-    }  # fmt: skip
+        "het_job_id": job.leader,
+        "het_job_offset": job.offset,
+    }
     tres = [f"cpu={job.cpus}"] if job.cpus else []
     tres += [f"mem={job.memory}M"] if job.memory else []
     tres += [f"node={len(job.hosts)}"]
@@ -127,26 +140,39 @@ def job_record(job: Job, dialect: str) -> dict[str, Any]:
     return {
         "job_id": job.job_id,
         "job_state": states if new else states[-1],
-        "name": job.name, "user_name": job.user, "account": job.account, "qos": job.qos,
-        "partition": job.partition, "command": job.command, "state_reason": job.reason,
-        "nodes": fold_hosts(job.hosts), "resv_name": job.reservation, "requeue": job.requeue,
+        "name": job.name,
+        "user_name": job.user,
+        "account": job.account,
+        "qos": job.qos,
+        "partition": job.partition,
+        "command": job.command,
+        "state_reason": job.reason,
+        "nodes": fold_hosts(job.hosts),
+        "resv_name": job.reservation,
+        "requeue": job.requeue,
         "batch_flag": job.batch,
         "job_resources": None if waits else {"nodes": fold_hosts(job.hosts)},
         "tres_alloc_str": "" if waits or not (job.cpus or job.memory) else ",".join(tres),
-        "features": "", "exit_code": {"status": ["SUCCESS"]} if new else 0,
+        "features": "",
+        "exit_code": {"status": ["SUCCESS"]} if new else 0,
         **written,
-    }  # fmt: skip
+    }
 
 
 def _node(node: Node) -> dict[str, Any]:
     base, *flags = node.states
     tres = f"cpu={node.cpus},mem={node.memory}M,billing={node.cpus}"
     return {
-        "name": node.name, "state": base.lower(), "state_flags": list(flags),
-        "partitions": list(node.partitions), "features": ",".join(node.features),
-        "active_features": ",".join(node.features), "cpus": node.cpus, "real_memory": node.memory,
+        "name": node.name,
+        "state": base.lower(),
+        "state_flags": list(flags),
+        "partitions": list(node.partitions),
+        "features": ",".join(node.features),
+        "active_features": ",".join(node.features),
+        "cpus": node.cpus,
+        "real_memory": node.memory,
         "tres": tres + (f",gres/gpu={node.gpus}" if node.gpus else ""),
-    }  # fmt: skip
+    }
 
 
 def _entry(partition: str, nodes: list[Node]) -> dict[str, Any]:
@@ -168,6 +194,7 @@ def machine_of(jobs: tuple[Job, ...], nodes: int, **flags: tuple[str, ...]) -> M
     """Nodes n1, n2, … in the states that the jobs on them make; `flags` gives others by name."""
     held = {host for job in jobs if job.state != "PENDING" for host in job.hosts}
     names = [f"n{n}" for n in range(1, nodes + 1)]
-    made = [Node(name, flags.get(name, ("MIXED",) if name in held else ("IDLE",)))
-            for name in names]  # fmt: skip
+    made = [
+        Node(name, flags.get(name, ("MIXED",) if name in held else ("IDLE",))) for name in names
+    ]
     return Machine(jobs, tuple(made))

@@ -92,23 +92,39 @@ class Slurm:
             f"RealMemory=1000 Feature={'fast' if n > 4 else 'slow'} State=UNKNOWN"
             for n in range(1, NODES + 1)
         ]
-        text = TEMPLATE.format(port=ports[0], user=getpass.getuser(), folder=self.folder,
-                               nodes="\n".join(nodes), most=NODES)  # fmt: skip
+        text = TEMPLATE.format(
+            port=ports[0],
+            user=getpass.getuser(),
+            folder=self.folder,
+            nodes="\n".join(nodes),
+            most=NODES,
+        )
         (self.folder / "slurm.conf").write_text(text)
         version = re.search(r"(\d+)\.(\d+)", self.told("slurmd", "-V"))
         # Newer ones refuse to start without control groups, older ones do not know how to.
         if version and (int(version[1]), int(version[2])) >= (23, 11):
             (self.folder / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
         at = str(self.folder)
-        self._run("munged", "--foreground", "--force", f"--key-file={key}",
-                  f"--socket={at}/munge.sock", f"--pid-file={at}/munged.pid",
-                  f"--log-file={at}/munged.log", f"--seed-file={at}/munged.seed")  # fmt: skip
+        self._run(
+            "munged",
+            "--foreground",
+            "--force",
+            f"--key-file={key}",
+            f"--socket={at}/munge.sock",
+            f"--pid-file={at}/munged.pid",
+            f"--log-file={at}/munged.log",
+            f"--seed-file={at}/munged.seed",
+        )
         self.wait_until(lambda: (self.folder / "munge.sock").exists(), "munged")
         self._run("slurmctld", "-D", "-c", "-f", f"{at}/slurm.conf")
         for n in range(1, NODES + 1):
             self._run("slurmd", "-D", "-f", f"{at}/slurm.conf", "-N", f"n{n}")
-        self.wait_until(lambda: self.told("sinfo", "-h", "-N", "-o", "%T", "-p", "main").split()
-                   == ["idle"] * NODES, "idle nodes")  # fmt: skip
+        self.wait_until(
+            lambda: (
+                self.told("sinfo", "-h", "-N", "-o", "%T", "-p", "main").split() == ["idle"] * NODES
+            ),
+            "idle nodes",
+        )
 
     def told(self, *command: str) -> str:
         """What a command prints, whether it succeeds or not."""
@@ -121,14 +137,25 @@ class Slurm:
 
     def submit(self, *options: str, seconds: int = 600) -> int:
         """Submit a job that sleeps; its number."""
-        told = self.told("sbatch", "--parsable", "-o", "/dev/null", "-D", str(self.folder),
-                         *options, "--wrap", f"sleep {seconds}")  # fmt: skip
+        told = self.told(
+            "sbatch",
+            "--parsable",
+            "-o",
+            "/dev/null",
+            "-D",
+            str(self.folder),
+            *options,
+            "--wrap",
+            f"sleep {seconds}",
+        )
         return int(told)
 
     def wait_for(self, job: int, *states: str) -> None:
         """Wait until a job is in one of some states."""
-        self.wait_until(lambda: self.told("squeue", "-h", "-j", str(job), "-o", "%T") in states,
-                   f"job {job} {states}")  # fmt: skip
+        self.wait_until(
+            lambda: self.told("squeue", "-h", "-j", str(job), "-o", "%T") in states,
+            f"job {job} {states}",
+        )
 
     def idle(self) -> set[str]:
         """Names of the nodes on which nothing is."""

@@ -21,15 +21,23 @@ STEP = 60
 BANDWIDTH = 1.0
 MODEL = CheckpointModel(
     (
-        Application("both", {"job_name": "both*"}, ("app", "sys"), interval=1800, memory=120,
-                    critical=45),
+        Application(
+            "both", {"job_name": "both*"}, ("app", "sys"), interval=1800, memory=120, critical=45
+        ),
         Application("app", {"job_name": "app*"}, ("app",), interval=600, memory=60, critical=70),
         Application("sys", {"job_name": "sys*"}, ("sys",), memory=100),
         Application("kept", {"job_name": "kept*"}, evict=False),
-    ), aggregate_bandwidth=BANDWIDTH, node_bandwidth=BANDWIDTH,
-)  # fmt: skip
-RULES = {"both": (1800, 45, 120), "app": (600, 70, math.inf), "sys": (None, math.inf, 100),
-         "kill": (None, math.inf, math.inf), "kept": (None, math.inf, math.inf)}  # fmt: skip
+    ),
+    aggregate_bandwidth=BANDWIDTH,
+    node_bandwidth=BANDWIDTH,
+)
+RULES = {
+    "both": (1800, 45, 120),
+    "app": (600, 70, math.inf),
+    "sys": (None, math.inf, 100),
+    "kill": (None, math.inf, math.inf),
+    "kept": (None, math.inf, math.inf),
+}
 """Interval, critical data and memory (GB per node) of `MODEL`, by kind of job."""
 
 
@@ -44,12 +52,15 @@ def plain(job: Job) -> naive.Plain:
     if job.state == "COMPLETING":
         until = 1.0
     return naive.Plain(
-        frozenset(job.hosts), until, n * share * lost / 3600,
+        frozenset(job.hosts),
+        until,
+        n * share * lost / 3600,
         interval - job.ran % interval if interval and alive else math.inf,
         n * critical / BANDWIDTH if interval and alive else math.inf,
         n * memory / BANDWIDTH if alive else math.inf,
-        job.name != "kept" and job.state != "COMPLETING" and not job.reservation, job.leader,
-    )  # fmt: skip
+        job.name != "kept" and job.state != "COMPLETING" and not job.reservation,
+        job.leader,
+    )
 
 
 @st.composite
@@ -64,14 +75,18 @@ def clusters(draw):
         ran = draw(st.integers(0, 7200))
         jobs.append(
             Job(
-                number, tuple(sorted(hosts)), ran, draw(st.sampled_from([None, 30, 90, 200, 9000])),
-                state, draw(st.sampled_from(list(RULES))),
+                number,
+                tuple(sorted(hosts)),
+                ran,
+                draw(st.sampled_from([None, 30, 90, 200, 9000])),
+                state,
+                draw(st.sampled_from(list(RULES))),
                 cpus=draw(st.integers(1, 4)) * len(hosts),
                 leader=draw(st.sampled_from([0, 0, 0, 900])),
                 resumed=(50, ran) if state == "SUSPENDED" else None,
                 reservation=draw(st.sampled_from([""] * 7 + ["maint"])),
             )
-        )  # fmt: skip
+        )
     drained = draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
     flags = dict.fromkeys(drained, ("MIXED", "DRAIN"))
     return machine_of(tuple(jobs), total, **flags), set(names) - set(drained)
@@ -85,8 +100,10 @@ def test_the_loss_is_the_least_over_all_sets_of_groups(tmp_path_factory, made, d
     advice = advise(needed, cluster, within=240, step=STEP, model=MODEL)
     jobs = [plain(job) for job in machine.jobs]
     leaders = {job.leader for job in jobs if job.leader and not job.stoppable}
-    jobs = [naive.Plain(**{**vars(job), "stoppable": False}) if job.leader in leaders else job
-            for job in jobs]  # fmt: skip
+    jobs = [
+        naive.Plain(**{**vars(job), "stoppable": False}) if job.leader in leaders else job
+        for job in jobs
+    ]
     for row in advice.table().itertuples():
         loss, reachable = naive.least(jobs, usable, needed, int(row.deadline), STEP)
         assert row.reachable == reachable
@@ -111,8 +128,11 @@ def test_what_is_stopped_frees_what_is_promised(tmp_path_factory, made, needed):
         if not choice.possible:
             continue
         gone = set(choice.jobs()["job"].tolist())
-        stay = {row for row, job in enumerate(machine.jobs)
-                if row not in gone and plain(job).until > choice.moment.deadline}  # fmt: skip
+        stay = {
+            row
+            for row, job in enumerate(machine.jobs)
+            if row not in gone and plain(job).until > choice.moment.deadline
+        }
         occupied = {host for row in stay for host in machine.jobs[row].hosts}
         assert len(usable - occupied) >= needed
         told = {machine.jobs[row].leader for row in gone} - {0}
@@ -138,18 +158,25 @@ def test_the_spectrum_is_the_advice_for_every_number_of_nodes(tmp_path_factory, 
 
 GROUPS = st.lists(
     st.tuples(
-        st.integers(1, 5), st.integers(0, 4), st.sampled_from([0.0, 60.0, 120.0, 900.0]),
-        st.sampled_from([20.0, 60.0, 100.0, math.inf]), st.sampled_from([30.0, 90.0, math.inf]),
-    ), min_size=1, max_size=30,
-)  # fmt: skip
+        st.integers(1, 5),
+        st.integers(0, 4),
+        st.sampled_from([0.0, 60.0, 120.0, 900.0]),
+        st.sampled_from([20.0, 60.0, 100.0, math.inf]),
+        st.sampled_from([30.0, 90.0, math.inf]),
+    ),
+    min_size=1,
+    max_size=30,
+)
 
 
 @settings(deadline=None, max_examples=60)
 @given(GROUPS, st.integers(1, 12))
 def test_groups_that_are_left_out_are_not_missed(groups, needed):
     """The least loss is that of all groups, and fewer of them do."""
-    rows = [(n, float(loss), wait * (write < math.inf) + write, sys,
-             wait * (write < math.inf)) for n, loss, wait, write, sys in groups]  # fmt: skip
+    rows = [
+        (n, float(loss), wait * (write < math.inf) + write, sys, wait * (write < math.inf))
+        for n, loss, wait, write, sys in groups
+    ]
     jobs = pd.DataFrame(rows, columns=["nodes", "loss", "app_time", "sys_time", "app_wait"])
     problem = EvictionProblem(jobs, 0, 240.0, 60.0)
     if needed > problem.total_nodes:
@@ -161,15 +188,29 @@ def test_groups_that_are_left_out_are_not_missed(groups, needed):
 
 def test_of_equal_groups_only_as_many_are_kept_as_can_be_needed():
     """Seven nodes in twos need four groups, the four of least loss."""
-    jobs = pd.DataFrame({"nodes": 2, "loss": np.arange(100.0)[::-1], "app_time": np.inf,
-                         "sys_time": np.inf, "app_wait": 0.0})  # fmt: skip
+    jobs = pd.DataFrame(
+        {
+            "nodes": 2,
+            "loss": np.arange(100.0)[::-1],
+            "app_time": np.inf,
+            "sys_time": np.inf,
+            "app_wait": 0.0,
+        }
+    )
     assert useful_groups(EvictionProblem(jobs, 0, 60.0), 7).tolist() == [96, 97, 98, 99]
 
 
 @pytest.mark.parametrize(("memory", "solver"), [(2**28, "overlapping"), (1, "greedy")])
 def test_where_tables_are_too_large_a_plan_that_is_not_proven_takes_their_place(memory, solver):
-    jobs = pd.DataFrame({"nodes": [2, 3, 4], "loss": [1.0, 2.0, 4.0], "app_time": [90.0, 100, 110],
-                         "sys_time": np.inf, "app_wait": 60.0})  # fmt: skip
+    jobs = pd.DataFrame(
+        {
+            "nodes": [2, 3, 4],
+            "loss": [1.0, 2.0, 4.0],
+            "app_time": [90.0, 100, 110],
+            "sys_time": np.inf,
+            "app_wait": 60.0,
+        }
+    )
     plan, _ = plan_for(EvictionProblem(jobs, 0, 600.0, 60.0), 6, memory)
     assert plan.solver == solver
     assert plan.proven.all() == (solver == "overlapping") and plan.proven.any() == plan.proven.all()

@@ -67,10 +67,15 @@ def test_impossible_is_said_everywhere(capsys, tmp_path):
 def test_commands_come_in_time_and_match_what_slurm_may_do(tmp_path):
     """A system checkpoint of 100 s, an own one reached in 200 s, a kill; one is not requeued."""
     kinds = [
-        {"name": "s", "job_name": "s", "checkpoint": ["sys"], "memory": 100.0,
-         "checkpoint_command": "dump --of {job}"},
+        {
+            "name": "s",
+            "job_name": "s",
+            "checkpoint": ["sys"],
+            "memory": 100.0,
+            "checkpoint_command": "dump --of {job}",
+        },
         {"name": "a", "job_name": "a", "checkpoint": ["app"], "interval": 1000, "memory": 10.0},
-    ]  # fmt: skip
+    ]
     jobs = (
         Job(1, ("n1",), 9000, name="s"),
         Job(2, ("n2",), 9800, name="a", requeue=False),
@@ -119,9 +124,7 @@ def test_where_jobs_wait_the_nodes_are_reserved_first(tmp_path):
     assert lines[1] == "# at once; start the burst with --reservation=cosim-burst"
     assert lines[2].startswith(f'{reserve}users="$(id -un)" flags=ignore_jobs nodes=')
     assert "n[1-2]" in lines[2] and lines[3].startswith("scontrol requeuehold 1  # loses")
-    assert lines[-2:] == [
-        "scontrol delete reservationname=cosim-burst", "scontrol release 1"
-    ]  # fmt: skip
+    assert lines[-2:] == ["scontrol delete reservationname=cosim-burst", "scontrol release 1"]
     held = (Job(1, ("n1",), 60), Job(2, (), state="PENDING", reason="JobHeldUser"))
     folder = tmp_path / "held"
     folder.mkdir()
@@ -140,8 +143,9 @@ def test_names_of_users_steer_neither_terminal_nor_shell(tmp_path, capsys):
         assert not any(line.startswith("\x1b") for line in text.splitlines())
     commands = [line for line in text.splitlines() if not line.startswith("#")]
     assert [line.partition("#")[0].strip() for line in commands] == [
-        "scontrol requeuehold 7", "scontrol release 7",
-    ]  # fmt: skip
+        "scontrol requeuehold 7",
+        "scontrol release 7",
+    ]
     _, text, _ = run(capsys, "1", *paths, "--json")
     assert json.loads(text)["deadlines"][0]["jobs"][0]["name"] == evil
 
@@ -152,13 +156,15 @@ def test_reasons_are_differences_of_least_losses(tmp_path):
     advice = advise(2, read_cluster(*machine_of(jobs, 3).save(tmp_path)), within=0)
     told = explanation(advice)
     assert "The least loss is 3.00 node-hours" in told
-    assert "job 1 (job), 1 node: kill now, 1.00 node-hours lost; without it the least loss is " \
-        "2.00 node-hours more" in told  # fmt: skip
-    assert "job 3 (job), 1 node: killed, it loses 3.00 node-hours; no checkpoint is known; with " \
-        "it killed, the least loss is 1.00 node-hours more" in told  # fmt: skip
-    assert "without it the nodes cannot be had" in explanation(
-        advise(3, advice.cluster, within=0)
-    )  # fmt: skip
+    assert (
+        "job 1 (job), 1 node: kill now, 1.00 node-hours lost; without it the least loss is "
+        "2.00 node-hours more" in told
+    )
+    assert (
+        "job 3 (job), 1 node: killed, it loses 3.00 node-hours; no checkpoint is known; with "
+        "it killed, the least loss is 1.00 node-hours more" in told
+    )
+    assert "without it the nodes cannot be had" in explanation(advise(3, advice.cluster, within=0))
 
 
 def test_reasons_where_nothing_is_stopped(tmp_path):

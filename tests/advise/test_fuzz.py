@@ -17,12 +17,37 @@ from tests.advise.queues import DIALECTS, NOW, Job, machine_of
 from tests.suites import ROOT
 
 ABSURD = (
-    None, True, False, 0, -1, -5.5, 1e300, -1e300, math.inf, -math.inf, math.nan, 2**70, "", "x",
-    "n[1-", "n[3-1]", "n[1-99999999999]", "\ud83d", [], [None], {}, {"set": True},
-    {"set": True, "infinite": True, "number": 0}, {"set": False, "infinite": False, "number": -1},
-    {"set": "yes", "infinite": "no", "number": "4"}, ["RUNNING"], ["COMPLETING", "RUNNING"],
-    {"number": {"number": 1}}, "2026-11-22T08:00:00", "n1,n1,n1",
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    -5.5,
+    1e300,
+    -1e300,
+    math.inf,
+    -math.inf,
+    math.nan,
+    2**70,
+    "",
+    "x",
+    "n[1-",
+    "n[3-1]",
+    "n[1-99999999999]",
+    "\ud83d",
+    [],
+    [None],
+    {},
+    {"set": True},
+    {"set": True, "infinite": True, "number": 0},
+    {"set": False, "infinite": False, "number": -1},
+    {"set": "yes", "infinite": "no", "number": "4"},
+    ["RUNNING"],
+    ["COMPLETING", "RUNNING"],
+    {"number": {"number": 1}},
+    "2026-11-22T08:00:00",
+    "n1,n1,n1",
+)
 MACHINE = machine_of(
     (
         Job(1, ("n1", "n2"), cpus=8, memory=4000),
@@ -109,8 +134,10 @@ def test_real_documents_cut_or_overwritten_anywhere(tmp_path_factory, dialect, d
 
 def test_a_hundred_thousand_jobs(tmp_path, capsys, dialect="24.11"):
     """Ten thousand run on shared nodes, ninety thousand wait."""
-    jobs = [Job(n, (f"n{n // 4}",), ran=60 + n % 7000, left=600 + n % 9000, cpus=1) for n in
-            range(4, 10_004)]  # fmt: skip
+    jobs = [
+        Job(n, (f"n{n // 4}",), ran=60 + n % 7000, left=600 + n % 9000, cpus=1)
+        for n in range(4, 10_004)
+    ]
     one = json.dumps(MACHINE.squeue(dialect)["jobs"][5])
     document = machine_of(tuple(jobs), 2510).squeue(dialect)
     text = json.dumps(document)

@@ -24,8 +24,14 @@ def judged(tmp_path, job: Job, *applications: dict, machine=MACHINE) -> dict:
 def test_checkpoints_by_hand(tmp_path):
     """Three nodes: 20 GB each take max(60 / 10, 20 / 2) = 10 s, 8 GB each max(2.4, 4) = 4 s."""
     job = Job(1, ("n1", "n2", "n3"), ran=4000, name="gmx_a")
-    told = {"name": "md", "job_name": "gmx*", "checkpoint": ["app", "sys"], "interval": "15m",
-            "memory": 20.0, "critical": 8.0}  # fmt: skip
+    told = {
+        "name": "md",
+        "job_name": "gmx*",
+        "checkpoint": ["app", "sys"],
+        "interval": "15m",
+        "memory": 20.0,
+        "critical": 8.0,
+    }
     found = judged(tmp_path, job, told)
     assert found["application"] == "md" and found["evict"]
     assert (found["lost"], found["app_wait"]) == (400.0, 500.0)
@@ -83,8 +89,10 @@ def test_protected_jobs_stay_and_their_shared_nodes_do_not_count(tmp_path):
 def test_the_example_is_read_and_says_the_defaults():
     model = read_model(EXAMPLE)
     assert [each.name for each in model.applications] == [
-        "urgent", "molecular dynamics", "training",
-    ]  # fmt: skip
+        "urgent",
+        "molecular dynamics",
+        "training",
+    ]
     assert model.applications[1].interval == 900.0 and not model.applications[0].evict
     text = EXAMPLE.read_text(encoding="utf-8")
     assert '"1h" if left out' in text
@@ -127,10 +135,12 @@ def test_scaling_multiplies_bandwidths_and_intervals():
         (_one(checkpoint_command="a\nb"), "expected one line of text"),
         (_one(job_name=""), "job_name=''; expected a pattern"),
         (_one(intervall=3), "no key 'intervall'"),
-        ({"application": [{"name": "a", "job_name": "*", "checkpoint": ["sys"]}]},
-         "machine has no aggregate_bandwidth"),
+        (
+            {"application": [{"name": "a", "job_name": "*", "checkpoint": ["sys"]}]},
+            "machine has no aggregate_bandwidth",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_model_is_refused(told, expected):
     with pytest.raises(ValueError, match=expected):
         model_of(told, "site.toml")

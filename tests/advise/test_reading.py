@@ -52,8 +52,12 @@ def test_a_suspended_job_stands_and_a_completing_one_goes_in_24_11():
     cluster = real("24.11", "squeue-3-suspended")
     assert cluster.now == 1795304561 and cluster.name == "wb"
     assert states(cluster) == {
-        "14+0": "running", "14+1": "running", "16": "running", "18": "suspended", "21": "running",
-    }  # fmt: skip
+        "14+0": "running",
+        "14+1": "running",
+        "16": "running",
+        "18": "suspended",
+        "21": "running",
+    }
     assert cluster.jobs.set_index("label")["run"]["18"] == 9.0
     going = real("24.11", "squeue-2")
     assert states(going)["19"] == "completing"
@@ -131,14 +135,18 @@ def test_a_job_just_past_its_limit_is_expected_to_go(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (("IDLE", "DRAIN"), "drain"), (("MIXED", "DRAIN"), "drain"),
-        (("DOWN",), "down"), (("IDLE", "NOT_RESPONDING"), "not responding"),
-        (("IDLE", "MAINTENANCE", "RESERVED"), "maintenance"), (("IDLE", "RESERVED"), "reserved"),
-        (("IDLE", "POWERED_DOWN"), "powered down"), (("UNKNOWN",), "unknown"),
+        (("IDLE", "DRAIN"), "drain"),
+        (("MIXED", "DRAIN"), "drain"),
+        (("DOWN",), "down"),
+        (("IDLE", "NOT_RESPONDING"), "not responding"),
+        (("IDLE", "MAINTENANCE", "RESERVED"), "maintenance"),
+        (("IDLE", "RESERVED"), "reserved"),
+        (("IDLE", "POWERED_DOWN"), "powered down"),
+        (("UNKNOWN",), "unknown"),
         (("NEWSTATE",), "unknown"),
         (("ALLOCATED",), "busy with jobs that squeue does not show"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_nodes_of_no_use_are_told(tmp_path, flags, why, dialect):
     machine = machine_of((Job(1, ("n1",)),), 3, n3=flags)
@@ -170,9 +178,14 @@ def test_partition_and_constraint(tmp_path):
     free = {name: advise(1, cluster, partition=name, within=0).free for name in ("main", "all")}
     assert free == {"main": 1, "all": 3}
     for constraint, expected in (
-        ("gpu", 2), ("gpu&v100", 1), ("v100|a100", 2), ("gpu&(a100|x)", 1), ("x", 0),
-        ("gpu,a100", 1), ("a100|gpu&v100", 2),
-    ):  # fmt: skip
+        ("gpu", 2),
+        ("gpu&v100", 1),
+        ("v100|a100", 2),
+        ("gpu&(a100|x)", 1),
+        ("x", 0),
+        ("gpu,a100", 1),
+        ("a100|gpu&v100", 2),
+    ):
         advice = advise(1, cluster, partition="all", constraint=constraint, within=0)
         assert advice.free == expected, constraint
         assert satisfying(cluster.nodes, constraint).sum() == expected
@@ -187,9 +200,10 @@ def test_a_share_of_a_node_is_that_of_its_scarcest_resource(tmp_path):
     """1 of 4 CPUs, but 2 of 2 GPUs: the whole node."""
     nodes = (Node("n1", ("MIXED",), gpus=2), Node("n2", ("MIXED",)), Node("n3", ("MIXED",)))
     jobs = (
-        Job(1, ("n1",), 7200, cpus=1, memory=100, gpus=2), Job(2, ("n2",), 7200, cpus=1),
+        Job(1, ("n1",), 7200, cpus=1, memory=100, gpus=2),
+        Job(2, ("n2",), 7200, cpus=1),
         Job(3, ("n3",), 7200, cpus=1, memory=3000),
-    )  # fmt: skip
+    )
     for dialect in DIALECTS:
         cluster = read_cluster(*Machine(jobs, nodes).save(tmp_path, dialect), now=NOW)
         assert cluster.shares.round(6).tolist() == [1.0, 0.25, 0.75]
@@ -206,13 +220,15 @@ def test_what_is_no_output_of_slurm_is_refused(tmp_path):
     squeue, sinfo = machine_of((Job(1, ("n1",)),), 2).save(tmp_path)
     odd = tmp_path / "odd.json"
     for text, expected in (
-        ("", "line 1: not JSON"), ("JOBID STATE", "line 1: not JSON"),
+        ("", "line 1: not JSON"),
+        ("JOBID STATE", "line 1: not JSON"),
         ("{}", "no list of jobs or no"),
-        ('{"jobs": [\n', "line 2: not JSON"), ('{"jobs": [3]}', r"jobs\[0\] is int, not a record"),
+        ('{"jobs": [\n', "line 2: not JSON"),
+        ('{"jobs": [3]}', r"jobs\[0\] is int, not a record"),
         ('{"jobs": [{"job_state": "RUNNING"}]}', r"jobs\[0\]: job_id=None; expected a number"),
         ('{"jobs": [{"job_id": 1}, {"job_id": 1}]}', r"jobs\[1\]: job_id=1; expected a number of"),
         ('{"jobs": [], "errors": ["no socket"]}', "no socket"),
-    ):  # fmt: skip
+    ):
         odd.write_text(text)
         with pytest.raises(TraceError, match=expected):
             read_cluster(odd, sinfo)

@@ -18,10 +18,18 @@ SAVED = [str(ROOT / "docs" / "advise" / name) for name in ("squeue.json", "sinfo
 def job(job_id, state, nodes, *, start=0, end=0, minutes=60, eligible=NOW - 600, tasks=""):
     hosts = f"n[1-{nodes}]" if state == "RUNNING" else ""
     return {
-        "job_id": job_id, "job_state": [state], "user_name": "ann", "partition": "main",
-        "nodes": hosts, "node_count": nodes, "time_limit": minutes, "start_time": start,
-        "end_time": end, "eligible_time": eligible, "array_task_string": tasks,
-    }  # fmt: skip
+        "job_id": job_id,
+        "job_state": [state],
+        "user_name": "ann",
+        "partition": "main",
+        "nodes": hosts,
+        "node_count": nodes,
+        "time_limit": minutes,
+        "start_time": start,
+        "end_time": end,
+        "eligible_time": eligible,
+        "array_task_string": tasks,
+    }
 
 
 def saved(folder, jobs, *nodes):
@@ -40,9 +48,10 @@ def full(tmp_path):
     """Four nodes held for half an hour more at most; one job, an array and a dependent job wait."""
     running = job(1, "RUNNING", 4, start=NOW - 1800, end=NOW + 1800)
     waiting = [
-        job(2, "PENDING", 2), job(3, "PENDING", 1, minutes=10, tasks="1-3%2"),
+        job(2, "PENDING", 2),
+        job(3, "PENDING", 1, minutes=10, tasks="1-3%2"),
         job(4, "PENDING", 1, eligible=0),
-    ]  # fmt: skip
+    ]
     return saved(tmp_path, [running, *waiting], "n1", "n2", "n3", "n4")
 
 
@@ -117,10 +126,16 @@ def test_accounting_is_of_the_partition_asked_for(tmp_path):
         ("ann", 0, []),
         ("ann", 30, ["the latest job of the accounting ended 30 days ago"]),
         ("bob", 0, ["nobody in the queue is in the accounting: it may be of another cluster"]),
-        ("ann", -1, ["no job of the accounting had ended by now and has a limit: run times are "
-                     "uniform up to the limit, no job is submitted"]),
+        (
+            "ann",
+            -1,
+            [
+                "no job of the accounting had ended by now and has a limit: run times are "
+                "uniform up to the limit, no job is submitted"
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_the_accounting_lacks_is_said(full, tmp_path, user, ago, notes):
     start = NOW - ago * 86_400 - 120
     path = tmp_path / "sacct.txt"

@@ -36,8 +36,9 @@ class Machine:
         return sum(job.nodes for job in self.running)
 
     def open_now(self, kinds=("maintenance", "reservation", "down", "drain")):
-        return self.nodes - sum(n for s, e, n, k, _ in self.windows
-                                if s <= self.now < e and k in kinds)  # fmt: skip
+        return self.nodes - sum(
+            n for s, e, n, k, _ in self.windows if s <= self.now < e and k in kinds
+        )
 
     def free_now(self):
         return self.open_now() - self.held()
@@ -69,9 +70,14 @@ class Machine:
         killed, kinds = [], ("maintenance", "reservation", "down")
         begins = self.on_overrun == "kill" and any(s == self.now for s, _, _, _, _ in self.windows)
         while begins and self.running and self.held() > self.open_now(kinds):
-            victim = max(self.running, key=lambda job: (
-                self.starts[job.Index] + job.requested_time <= self.now,
-                self.starts[job.Index], job.Index))  # fmt: skip
+            victim = max(
+                self.running,
+                key=lambda job: (
+                    self.starts[job.Index] + job.requested_time <= self.now,
+                    self.starts[job.Index],
+                    job.Index,
+                ),
+            )
             self.run_time[victim.Index] = self.now - self.starts[victim.Index]
             self.running.remove(victim)
             killed.append(victim)
@@ -144,8 +150,10 @@ def conservative_starts(jobs, nodes, windows, on_overrun, order="submit", reserv
     plan, promised, broken = {}, {}, False
 
     def place(job):
-        running = [(machine.starts[r.Index], machine.starts[r.Index] + r.requested_time, r.nodes)
-                   for r in machine.running]  # fmt: skip
+        running = [
+            (machine.starts[r.Index], machine.starts[r.Index] + r.requested_time, r.nodes)
+            for r in machine.running
+        ]
         others = [w for w in machine.waiting if w.Index in plan and w is not job]
         reserved = [(plan[w.Index], plan[w.Index] + w.requested_time, w.nodes) for w in others]
         closed = [window[:3] for window in machine.known()]
@@ -163,8 +171,9 @@ def conservative_starts(jobs, nodes, windows, on_overrun, order="submit", reserv
         ended, killed, submitted = machine.go_on(due)
         new = [window for window in machine.known() if window not in known_before]
         was_broken = broken
-        broken = any(machine.starts[job.Index] + job.requested_time <= machine.now
-                     for job in machine.running)  # fmt: skip
+        broken = any(
+            machine.starts[job.Index] + job.requested_time <= machine.now for job in machine.running
+        )
         if reservations == "replanned":
             machine.waiting, plan = machine.waiting + submitted, {}
             for job in in_turn(machine.waiting, order, machine.now):
@@ -190,8 +199,7 @@ def conservative_starts(jobs, nodes, windows, on_overrun, order="submit", reserv
 def do_not_fit(machine, new, plan):
     """Whether new windows take nodes that running jobs or reservations were promised."""
     running = [(machine.now, machine.expected_end(job), job.nodes) for job in machine.running]
-    reserved = [(plan[w.Index], plan[w.Index] + w.requested_time, w.nodes)
-                for w in machine.waiting]  # fmt: skip
+    reserved = [(plan[w.Index], plan[w.Index] + w.requested_time, w.nodes) for w in machine.waiting]
     everything = running + reserved + [window[:3] for window in machine.known()]
     for begin, until, _, _, _ in new:
         looks = [max(begin, machine.now)]

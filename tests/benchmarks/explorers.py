@@ -33,25 +33,37 @@ def explore_advise() -> Any:
 EXPLORERS: dict[Callable[[], Any], dict[str, tuple]] = {
     explore_advise: {"nodes_needed": (8, 9), "deadline": (60.0, 120.0), "bandwidth": (0.5, 0.2)},
     explorers.explore_batch: {
-        "policy": ("conservative", "FCFS", "EASY"), "load": (0.8, 0.95), "estimates": ("Tsafrir",),
+        "policy": ("conservative", "FCFS", "EASY"),
+        "load": (0.8, 0.95),
+        "estimates": ("Tsafrir",),
     },
     explorers.explore_coscheduling: {"event": (2, 3), "schemes": ("HH", "YH"), "share": (0.0, 1.0)},
     explore_elastic: {
-        "policy": ("LIFO", "FIFO", "PAP+"), "at": (2e6, 1e6, 5e5),
+        "policy": ("LIFO", "FIFO", "PAP+"),
+        "at": (2e6, 1e6, 5e5),
     },
     explore_eviction: {
-        "nodes_needed": (500, 501), "bandwidth": (125.0, 50.0), "interval": (1800.0, 2700.0),
+        "nodes_needed": (500, 501),
+        "bandwidth": (125.0, 50.0),
+        "interval": (1800.0, 2700.0),
         "solver": ("greedy", "dynamic", "greedy"),
     },
     explorers.explore_filling: {"overhead": (0.2, 0.3), "accuracy": (0.3, 0.7), "seed": (1, 2)},
     explorers.explore_ondemand: {
-        "policy": ("kill", "share", "wait"), "rate": (8.0, 2.0), "day": (2, 3), "seed": (1, 2),
+        "policy": ("kill", "share", "wait"),
+        "rate": (8.0, 2.0),
+        "day": (2, 3),
+        "seed": (1, 2),
     },
     explorers.explore_timesharing: {
-        "load": (0.8, 0.95), "overhead": (0.05, 0.1), "at": (108_000.0, 144_000.0),
-        "spmd": (False, True), "seed": (1, 2), "noise": (0.005, 0.01),
+        "load": (0.8, 0.95),
+        "overhead": (0.05, 0.1),
+        "at": (108_000.0, 144_000.0),
+        "spmd": (False, True),
+        "seed": (1, 2),
+        "noise": (0.005, 0.01),
     },
-}  # fmt: skip
+}
 """Values of each explorer's controls in turn."""
 
 

@@ -97,16 +97,20 @@ def days(times: np.ndarray, weeks: int, rng: np.random.Generator) -> np.ndarray:
 
 
 KINDS: dict[str, Callable[..., np.ndarray]] = {
-    "steady": steady, "busy weeks": busy_weeks, "days": days,
-}  # fmt: skip
+    "steady": steady,
+    "busy weeks": busy_weeks,
+    "days": days,
+}
 
 
 def true_waits(kind: str, weeks: int = 1000, runs: int = 8) -> np.ndarray:
     """Mean waits (s) of each policy over runs of so many weeks; ten at each end do not count."""
     limits = {"start": 10 * WEEK, "end": (weeks + 10) * WEEK}
     logs = [model_log(kind, TRUTH + run, weeks + 20) for run in range(runs)]
-    waits = [[wait_time(simulate(log, MACHINE), **limits).mean() for simulate in POLICIES.values()]
-             for log in logs]  # fmt: skip
+    waits = [
+        [wait_time(simulate(log, MACHINE), **limits).mean() for simulate in POLICIES.values()]
+        for log in logs
+    ]
     return np.mean(waits, axis=0)
 
 
@@ -123,8 +127,13 @@ def draws(kind: str, logs: int, weeks: int, replicates: int, policies: dict = PO
     """Replicates of `compare` on so many logs."""
     drawn = []
     for seed in range(logs):
-        found = compare(model_log(kind, seed, weeks), policies, replicates=replicates,
-                        measures=["wait_time"], seed=seed)  # fmt: skip
+        found = compare(
+            model_log(kind, seed, weeks),
+            policies,
+            replicates=replicates,
+            measures=["wait_time"],
+            seed=seed,
+        )
         means = found.drawn.xs("mean", axis=1, level="statistic")
         drawn.append(np.column_stack([means[name].to_numpy() for name in policies]))
     return Draws(np.log(drawn), weeks - 1)
@@ -149,8 +158,9 @@ def intervals(found: Draws, ratio: bool) -> dict[str, tuple[np.ndarray, np.ndarr
 def _widened(drawn: np.ndarray, weeks: int) -> np.ndarray:
     names = ["policy", "measure", "group", "statistic"]
     keys = [(str(column), "wait_time", "all jobs", "mean") for column in range(drawn.shape[1])]
-    return widen(pd.DataFrame(drawn, columns=pd.MultiIndex.from_tuples(keys, names=names)),
-                 weeks).to_numpy()  # fmt: skip
+    return widen(
+        pd.DataFrame(drawn, columns=pd.MultiIndex.from_tuples(keys, names=names)), weeks
+    ).to_numpy()
 
 
 def coverage(found: Draws, truth: np.ndarray) -> pd.DataFrame:

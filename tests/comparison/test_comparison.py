@@ -125,8 +125,10 @@ def test_a_slower_policy_is_told_and_equal_ones_are_equal(log):
         assert by_pair.loc[("slow", "one", measure)]["verdict"] == "higher"
     sentences = told.sentences()
     assert "mean wait_time, other and one: equal in 77.8 % of logs" in sentences
-    assert any(s.startswith("mean wait_time, slow ÷ one: ") and s.endswith("slow is higher")
-               for s in sentences)  # fmt: skip
+    assert any(
+        s.startswith("mean wait_time, slow ÷ one: ") and s.endswith("slow is higher")
+        for s in sentences
+    )
 
 
 def test_what_one_cannot_tell_is_said(log):
@@ -270,7 +272,7 @@ def test_draws_above_their_mean_are_farther_from_it_by_the_number_of_weeks():
     columns = pd.MultiIndex.from_tuples(
         [("A", "x", "all", "mean"), ("A", "y", "all", "p50"), ("A", "z", "all", WHOLE)],
         names=["policy", "measure", "group", "statistic"],
-    )  # fmt: skip
+    )
     drawn = pd.DataFrame([[1.0, 0.0, 0.5], [4.0, 1.0, 0.7], [2.0, 5.0, 0.9]], columns=columns)
     wide = widen(drawn, 13).to_numpy()
     np.testing.assert_allclose(wide, [[1, 0, 0.5], [8, 1, 0.7], [2, 8, 0.9]])
@@ -319,8 +321,10 @@ def test_a_value_and_its_interval_have_one_unit():
         assert [text.split()[1] for text in told] == [unit] * 3
         assert told[0] == f"{44 * HOUR * size / units[unit]:.15g} {unit}"
     assert in_unit({"log": 0.123456, "low": None, "high": 12_345.0}, "slowdown") == [
-        "0.123", "unknown", "12,345",
-    ]  # fmt: skip
+        "0.123",
+        "unknown",
+        "12,345",
+    ]
 
 
 def test_it_shows_itself(found):

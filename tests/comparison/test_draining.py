@@ -110,9 +110,13 @@ def test_where_no_job_waits_more_notice_is_more_idle_and_less_lost():
     jobs = np.column_stack([np.sort(random.integers(0, 48, 60)), run, run, np.ones(60)])
     large = System("large", {"main": 60}, 1, 100.0, 1.0, 1.0)
     table = drain_or_evict(
-        workload_of(*jobs.tolist()), at(40), notices=range(26), system=large, seeds=[0, 1],
+        workload_of(*jobs.tolist()),
+        at(40),
+        notices=range(26),
+        system=large,
+        seeds=[0, 1],
         **NO_CHECKPOINTS,
-    )  # fmt: skip
+    )
     first, second = (table[table["seed"] == seed].drop(columns="seed") for seed in (0, 1))
     assert first.reset_index(drop=True).equals(second.reset_index(drop=True))
     assert (first["idle"].diff().dropna() >= 0).all() and first["idle"].iloc[-1] > 0
@@ -131,8 +135,16 @@ def test_each_window_is_for_itself_and_has_all_seeds():
 
 
 def test_means_are_paired_by_window_and_over_seeds_first():
-    rows = [(0, 0.0, 0, 4.0), (0, 0.0, 1, 6.0), (1, 0.0, 0, 9.0), (1, 0.0, 1, 9.0),
-            (0, 8.0, 0, 6.0), (0, 8.0, 1, 6.0), (1, 8.0, 0, 10.0), (1, 8.0, 1, 10.0)]  # fmt: skip
+    rows = [
+        (0, 0.0, 0, 4.0),
+        (0, 0.0, 1, 6.0),
+        (1, 0.0, 0, 9.0),
+        (1, 0.0, 1, 9.0),
+        (0, 8.0, 0, 6.0),
+        (0, 8.0, 1, 6.0),
+        (1, 8.0, 0, 10.0),
+        (1, 8.0, 1, 10.0),
+    ]
     table = pd.DataFrame(rows, columns=["window", "notice", "seed", "cost"])
     parts = dict.fromkeys(["running", "idle", "lost", "blocked", "killed"], 0.0)
     means = mean_costs(table.assign(**parts))

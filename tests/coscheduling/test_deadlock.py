@@ -56,8 +56,11 @@ def test_a_release_ends_the_circular_wait(released):
     assert circular_wait(released, 20 * MINUTE) == []
     assert not len(released.stuck)
     assert job_states(released, 20 * MINUTE).state[:4].tolist() == [
-        "waiting", "running", "waiting", "running"
-    ]  # fmt: skip
+        "waiting",
+        "running",
+        "waiting",
+        "running",
+    ]
 
 
 @pytest.mark.parametrize("pairs", range(7))
@@ -165,9 +168,13 @@ def crowded(seed):
     jobs = jobs.assign(nodes=wide, run_time=rng.integers(1, 40, len(jobs)), mate=mate)
     jobs = jobs.assign(requested_time=jobs["run_time"]).astype({"mate": "Int64"})
     return simulate_coscheduling(
-        Workload(jobs.drop(columns="group"), f"crowded {seed}"), system, schemes="H",
-        release_interval=None, held_share=1.0, order="submit",
-    )  # fmt: skip
+        Workload(jobs.drop(columns="group"), f"crowded {seed}"),
+        system,
+        schemes="H",
+        release_interval=None,
+        held_share=1.0,
+        order="submit",
+    )
 
 
 def test_a_deadlock_is_the_largest_set_that_blocks_itself_and_never_starts():
@@ -195,27 +202,37 @@ def test_a_deadlock_is_the_largest_set_that_blocks_itself_and_never_starts():
 
 
 LOCKED = {
-    0: ["Minute 0: a1 is submitted, a1 begins to hold.",
-        "a1 holds 3 nodes of A and waits for b2, not submitted yet."],
-    8: ["Minute 8: b2 is submitted.",
+    0: [
+        "Minute 0: a1 is submitted, a1 begins to hold.",
+        "a1 holds 3 nodes of A and waits for b2, not submitted yet.",
+    ],
+    8: [
+        "Minute 8: b2 is submitted.",
         "a1 holds 3 nodes of A and waits for b2; b1 holds 3 nodes of B and waits for a2, not "
         "submitted yet.",
-        "b2 wants 3 of the 5 nodes of B, of which b1 holds 3."],
-    12: ["Minute 12: a2 is submitted.",
-         "a1 holds 3 nodes of A and waits for b2; b1 holds 3 nodes of B and waits for a2.",
-         "b2 wants 3 of the 5 nodes of B, of which b1 holds 3; a2 wants 3 of the 5 nodes of A, of "
-         "which a1 holds 3.",
-         "Deadlock: a1 → b2 → b1 → a2 → a1, each waits for the next; held nodes are "
-         "never released, so none of them will ever start."],
-}  # fmt: skip
+        "b2 wants 3 of the 5 nodes of B, of which b1 holds 3.",
+    ],
+    12: [
+        "Minute 12: a2 is submitted.",
+        "a1 holds 3 nodes of A and waits for b2; b1 holds 3 nodes of B and waits for a2.",
+        "b2 wants 3 of the 5 nodes of B, of which b1 holds 3; a2 wants 3 of the 5 nodes of A, of "
+        "which a1 holds 3.",
+        "Deadlock: a1 → b2 → b1 → a2 → a1, each waits for the next; held nodes are "
+        "never released, so none of them will ever start.",
+    ],
+}
 RELEASED = {
-    20: ["Minute 20: a1 gives its nodes back, b1 and a2 start together.",
-         "a1 wants 3 of the 5 nodes of A, of which 0 are free; b2 wants 3 of the 5 nodes of B, of "
-         "which 0 are free.",
-         "That breaks the circle."],
-    40: ["Minute 40: b1 and a2 end, a1 and b2 start together.",
-         "b4 wants 3 of the 5 nodes of B, of which 2 are free."],
-}  # fmt: skip
+    20: [
+        "Minute 20: a1 gives its nodes back, b1 and a2 start together.",
+        "a1 wants 3 of the 5 nodes of A, of which 0 are free; b2 wants 3 of the 5 nodes of B, of "
+        "which 0 are free.",
+        "That breaks the circle.",
+    ],
+    40: [
+        "Minute 40: b1 and a2 end, a1 and b2 start together.",
+        "b4 wants 3 of the 5 nodes of B, of which 2 are free.",
+    ],
+}
 
 
 def described(schedule, minute) -> list[str]:

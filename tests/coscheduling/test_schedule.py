@@ -86,15 +86,24 @@ def test_two_logs_and_a_csv_of_mates_make_one_workload(tmp_path):
     assert dict(system.partitions) == {"big": 4, "small": 1}
     rows = together.jobs[["partition", "job_id", "mate"]].astype(object).fillna("-")
     assert rows.to_numpy().tolist() == [
-        ["big", 7, 4], ["small", 7, "-"], ["small", 8, "-"], ["big", 9, "-"], ["small", 9, 0]
-    ]  # fmt: skip
+        ["big", 7, 4],
+        ["small", 7, "-"],
+        ["small", 8, "-"],
+        ["big", 9, "-"],
+        ["small", 9, 0],
+    ]
     requested = together.jobs["requested_time"]
     assert (requested[together.jobs["partition"] == "small"] == 90).all()
     assert (requested >= 60).all()
     table = coscheduling.compare_on(together, system)
     assert table.groupby("scheme")["paired"].sum().to_dict() == {
-        "base": 0, "ideal": 2, "HH": 2, "HY": 2, "YH": 2, "YY": 2
-    }  # fmt: skip
+        "base": 0,
+        "ideal": 2,
+        "HH": 2,
+        "HY": 2,
+        "YH": 2,
+        "YY": 2,
+    }
     assert (table["apart"] == 0).all() and (table["stuck"] == 0).all()
     alone, _ = coscheduling.couple_logs(logs)
     assert alone.column("mate").isna().all()

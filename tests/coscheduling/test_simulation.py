@@ -204,10 +204,17 @@ def test_the_slow_version_has_the_patience_for_a_whole_beat():
     workload, system = crossed_pairs()
     table = workload.jobs
     jobs = [
-        {"id": job, "machine": "AB".index(row.partition), "submit": row.submit_time,
-         "run": 100, "requested": 100, "nodes": 3, "mates": [row.mate]}
+        {
+            "id": job,
+            "machine": "AB".index(row.partition),
+            "submit": row.submit_time,
+            "run": 100,
+            "requested": 100,
+            "nodes": 3,
+            "mates": [row.mate],
+        }
         for job, row in enumerate(table.itertuples())
-    ]  # fmt: skip
+    ]
     expected = Coupled(jobs, [5, 5], "HH", order="submit", offset=1).simulate()
     knobs = {"order": "submit", "release_offset": 1.0}
     schedule = simulate_coscheduling(workload, system, schemes="HH", **knobs)

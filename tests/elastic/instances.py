@@ -51,8 +51,11 @@ GOLDEN = scheduled(
 @st.composite
 def preemptions(draw, most):
     """Up to six preemptions, some at the same moment."""
-    rows = draw(st.lists(st.tuples(st.integers(0, 600), st.integers(1, most), st.integers(1, 300)),
-                         max_size=6))  # fmt: skip
+    rows = draw(
+        st.lists(
+            st.tuples(st.integers(0, 600), st.integers(1, most), st.integers(1, 300)), max_size=6
+        )
+    )
     return users(*sorted(rows))
 
 

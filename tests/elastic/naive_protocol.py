@@ -15,15 +15,36 @@ def simulate(workload, system, policies, requests=(), grace=120.0, staleness=0.0
     home = workload.column("partition").fillna(names[0]).tolist()
     rows = zip(workload.jobs.itertuples(), home, workload.column("priority"), strict=True)
     world = SimpleNamespace(
-        sizes=dict(system.partitions), policies=policies, grace=grace, staleness=staleness, now=0.0,
-        runs=[], reclaims=[], granted=[], seen={}, came=set(), done=set(),
-        jobs=[SimpleNamespace(number=number, submit=job.submit_time, run=job.run_time,
-                              requested=job.requested_time, nodes=job.nodes, home=home,
-                              priority=priority)
-              for number, (job, home, priority) in enumerate(rows)],
-        nodes=[SimpleNamespace(number=number, owner=owner, run=None, drains=None, back=inf,
-                               past=[(0.0, owner)]) for number, owner in enumerate(owners)],
-    )  # fmt: skip
+        sizes=dict(system.partitions),
+        policies=policies,
+        grace=grace,
+        staleness=staleness,
+        now=0.0,
+        runs=[],
+        reclaims=[],
+        granted=[],
+        seen={},
+        came=set(),
+        done=set(),
+        jobs=[
+            SimpleNamespace(
+                number=number,
+                submit=job.submit_time,
+                run=job.run_time,
+                requested=job.requested_time,
+                nodes=job.nodes,
+                home=home,
+                priority=priority,
+            )
+            for number, (job, home, priority) in enumerate(rows)
+        ],
+        nodes=[
+            SimpleNamespace(
+                number=number, owner=owner, run=None, drains=None, back=inf, past=[(0.0, owner)]
+            )
+            for number, owner in enumerate(owners)
+        ],
+    )
     requests = list(requests)
     while (now := instant(world, requests)) < inf:
         world.now = now
@@ -93,9 +114,15 @@ def stop(world, run, completed):
 def reclaim(world, node, request, use):
     """Let a node drain, for a user's request or (None) for another partition."""
     node.drains = SimpleNamespace(
-        node=node.number, partition=node.owner, notified=world.now, released=None, killed=None,
-        request=-1 if request is None else request, use=use, deadline=world.now + world.grace,
-    )  # fmt: skip
+        node=node.number,
+        partition=node.owner,
+        notified=world.now,
+        released=None,
+        killed=None,
+        request=-1 if request is None else request,
+        use=use,
+        deadline=world.now + world.grace,
+    )
     world.reclaims.append(node.drains)
     if not node.run:
         leave(world, node, -1)
@@ -112,8 +139,11 @@ def leave(world, node, killed):
 
 def usable(world, partition, idle=False):
     """A partition's nodes that do not drain."""
-    return [node for node in world.nodes
-            if node.owner == partition and not node.drains and not (idle and node.run)]  # fmt: skip
+    return [
+        node
+        for node in world.nodes
+        if node.owner == partition and not node.drains and not (idle and node.run)
+    ]
 
 
 def waiting(world, partition):
@@ -121,8 +151,7 @@ def waiting(world, partition):
     running = {node.run.job.number for node in world.nodes if node.run}
     running |= {run.job.number for run in world.runs if run.end is None}
     gone = world.done | running
-    return [job for job in world.jobs
-            if job.home == partition and job.number in world.came - gone]  # fmt: skip
+    return [job for job in world.jobs if job.home == partition and job.number in world.came - gone]
 
 
 def wanted(world, partition):
@@ -179,8 +208,11 @@ def promise(world, partition, head):
     times = [world.now] * len(usable(world, partition, idle=True))
     for node in usable(world, partition):
         if node.run:
-            mine = [other.drains.deadline for other in world.nodes
-                    if other.run is node.run and other.drains]  # fmt: skip
+            mine = [
+                other.drains.deadline
+                for other in world.nodes
+                if other.run is node.run and other.drains
+            ]
             due = max(node.run.start + node.run.job.requested, world.now)
             times.append(min([due, *mine]))
     times.sort()
@@ -227,8 +259,12 @@ def rebalance(world):
         missing += max(0, min(short, wanted(world, partition)))
     worth, freed = vector(world), False
     for _ in range(max(0, missing)):
-        rich = [node for name, size in world.sizes.items() if len(usable(world, name)) > size
-                for node in usable(world, name)]  # fmt: skip
+        rich = [
+            node
+            for name, size in world.sizes.items()
+            if len(usable(world, name)) > size
+            for node in usable(world, name)
+        ]
         if not rich:
             break
         node = min(rich, key=lambda node: (worth[node.number], node.number))
@@ -257,8 +293,11 @@ def vector(world):
     then, worth = world.now - world.staleness, {node.number: 0.0 for node in world.nodes}
     for partition in world.sizes:
         reported = report(world, partition, then)
-        worth |= {node.number: reported[node.number] for node in world.nodes
-                  if node.owner == partition and node.number in reported}  # fmt: skip
+        worth |= {
+            node.number: reported[node.number]
+            for node in world.nodes
+            if node.owner == partition and node.number in reported
+        }
     return worth
 
 
@@ -302,6 +341,15 @@ def stretches(world):
 
 def reclaimed(world):
     """The reclaims as rows, with a notice at 0, 60, 120, … s as long as the node was there."""
-    return [[each.node, each.partition, each.notified, each.released, each.request, each.killed,
-             max(1, ceil((each.released - each.notified) / 60))]
-            for each in world.reclaims]  # fmt: skip
+    return [
+        [
+            each.node,
+            each.partition,
+            each.notified,
+            each.released,
+            each.request,
+            each.killed,
+            max(1, ceil((each.released - each.notified) / 60)),
+        ]
+        for each in world.reclaims
+    ]

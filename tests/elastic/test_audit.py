@@ -24,9 +24,13 @@ def scene():
     job 1 ends at 100 and gives node 2; job 2 is killed at 180.
     """
     return simulate_elastic(
-        ONE, System.of(4), policy="FIFO", spare=1, grace_period=120.0,
+        ONE,
+        System.of(4),
+        policy="FIFO",
+        spare=1,
+        grace_period=120.0,
         preemptions=users((50, 3, 100), (60, 4, 500)),
-    )  # fmt: skip
+    )
 
 
 def test_the_scene_is_as_described():
@@ -38,8 +42,12 @@ def test_the_scene_is_as_described():
     ]  # fmt: skip
     used = scene().ownership.query("owner == 'user'").drop(columns="owner")
     assert used.to_numpy().tolist() == [
-        [0, 170, 270], [1, 170, 270], [2, 100, 600], [3, 180, 680], [4, 50, 150],
-    ]  # fmt: skip
+        [0, 170, 270],
+        [1, 170, 270],
+        [2, 100, 600],
+        [3, 180, 680],
+        [4, 50, 150],
+    ]
 
 
 def changed(table, row, **values):
@@ -110,91 +118,153 @@ def wider(*nodes):
 TAMPERINGS = {
     "a job lost": (lambda: without("attempts", len(scene().attempts) - 1), "held by no run 4"),
     "a run of no job": (lambda: changed("attempts", run_that(True), job=9), "there is no job 9"),
-    "a run cut short": (lambda: later("attempts", run_that(True), "end_time", -1),
-                        "ends before or after its run"),
-    "a kill after the end": (lambda: later("attempts", run_that(False), "end_time", 999),
-                             "killed before its start"),
-    "another start": (lambda: {"start_time": scene().start_time + 1},
-                      "job 0 does not start when its runs do"),
-    "another end": (lambda: {"end_time": scene().end_time + np.array([0, 0, 1])},
-                    "job 2 does not end when its runs do"),
+    "a run cut short": (
+        lambda: later("attempts", run_that(True), "end_time", -1),
+        "ends before or after its run",
+    ),
+    "a kill after the end": (
+        lambda: later("attempts", run_that(False), "end_time", 999),
+        "killed before its start",
+    ),
+    "another start": (
+        lambda: {"start_time": scene().start_time + 1},
+        "job 0 does not start when its runs do",
+    ),
+    "another end": (
+        lambda: {"end_time": scene().end_time + np.array([0, 0, 1])},
+        "job 2 does not end when its runs do",
+    ),
     "a node taken away": (lambda: without("holdings", 0), "another number of nodes"),
     "a node of no run": (lambda: changed("holdings", 0, attempt=99), "held by no run 99"),
     "a node twice": (lambda: changed("holdings", 3, node=2), "node 2 is on two runs"),
-    "a wider job": (lambda: {"workload": WIDER},
-                    "job 1 runs on another number of nodes than it wants"),
+    "a wider job": (
+        lambda: {"workload": WIDER},
+        "job 1 runs on another number of nodes than it wants",
+    ),
     "a wider job on busy nodes": (lambda: wider(0, 1, 3), "node 0 is on two runs"),
-    "a wider job on nodes that are not there": (lambda: wider(5, 6, 7),
-                                                "job 1 runs on a node of another"),
-    "a kill without an order": (lambda: without("reclaims", killed_on(3)),
-                                "job 2 was killed without"),
+    "a wider job on nodes that are not there": (
+        lambda: wider(5, 6, 7),
+        "job 1 runs on a node of another",
+    ),
+    "a kill without an order": (
+        lambda: without("reclaims", killed_on(3)),
+        "job 2 was killed without",
+    ),
     "no reclaims at all": (lambda: without("reclaims", 0, 1, 2, 3), "job 0 was killed without"),
-    "a reclaim that hides its kill": (lambda: changed("reclaims", killed_on(3), killed=-1),
-                                      "node 3 left with a run whose fate was another"),
-    "a reclaim of another's kill": (lambda: changed("reclaims", killed_on(3), killed=0),
-                                    "node 3 left with a run whose fate was another"),
-    "an end recorded as a kill": (lambda: changed("reclaims", killed_on(2), killed=1),
-                              "node 2 left with a run whose fate was another"),
-    "a kill before its time": (lambda: later("reclaims", killed_on(3), "notified", 10),
-                               "job 2 was killed without a node whose grace period was over"),
-    "a notice too early": (lambda: later("reclaims", killed_on(3), "notified", -10),
-                           "node 3 left after the grace period"),
-    "a shorter grace period": (lambda: {"grace_period": 100.0},
-                               "node 0 left after the grace period"),
+    "a reclaim that hides its kill": (
+        lambda: changed("reclaims", killed_on(3), killed=-1),
+        "node 3 left with a run whose fate was another",
+    ),
+    "a reclaim of another's kill": (
+        lambda: changed("reclaims", killed_on(3), killed=0),
+        "node 3 left with a run whose fate was another",
+    ),
+    "an end recorded as a kill": (
+        lambda: changed("reclaims", killed_on(2), killed=1),
+        "node 2 left with a run whose fate was another",
+    ),
+    "a kill before its time": (
+        lambda: later("reclaims", killed_on(3), "notified", 10),
+        "job 2 was killed without a node whose grace period was over",
+    ),
+    "a notice too early": (
+        lambda: later("reclaims", killed_on(3), "notified", -10),
+        "node 3 left after the grace period",
+    ),
+    "a shorter grace period": (
+        lambda: {"grace_period": 100.0},
+        "node 0 left after the grace period",
+    ),
     "a longer grace period": (lambda: {"grace_period": 121.0}, "job 0 was killed without a node"),
-    "a release before the kill": (lambda: later("reclaims", killed_on(3), "released", -10),
-                                  "node 3 left at another time than the run on it ended"),
-    "a release that never was": (lambda: changed("reclaims", killed_on(3), released=np.nan),
-                                 "node 3 left after the grace period, or never"),
-    "one notice too many": (lambda: changed("reclaims", killed_on(0), notices=3),
-                            "number of notices"),
-    "one notice too few": (lambda: changed("reclaims", killed_on(0), notices=1),
-                           "number of notices"),
+    "a release before the kill": (
+        lambda: later("reclaims", killed_on(3), "released", -10),
+        "node 3 left at another time than the run on it ended",
+    ),
+    "a release that never was": (
+        lambda: changed("reclaims", killed_on(3), released=np.nan),
+        "node 3 left after the grace period, or never",
+    ),
+    "one notice too many": (
+        lambda: changed("reclaims", killed_on(0), notices=3),
+        "number of notices",
+    ),
+    "one notice too few": (
+        lambda: changed("reclaims", killed_on(0), notices=1),
+        "number of notices",
+    ),
     "a reclaim recorded twice": (
         lambda: {"reclaims": pd.concat([scene().reclaims, scene().reclaims.head(1)])},
         "node 0 was wanted back twice",
     ),
-    "a reclaim from no partition": (lambda: changed("reclaims", 0, partition="other"),
-                              "from other, which is none"),
-    "a reclaim for no user": (lambda: changed("reclaims", 0, request=-1),
-                             "fewer of the host's nodes from t=50"),
-    "a reclaim for another": (lambda: changed("reclaims", 0, request=1),
-                              "for preemption 1 at another tim"),
-    "a reclaim for no preemption": (lambda: changed("reclaims", 0, request=7),
-                                    "preemption 7, which no"),
-    "two owners": (lambda: {"ownership": pd.concat([scene().ownership, scene().ownership.head(1)])},
-                   "node 0 has two owners at a time"),
+    "a reclaim from no partition": (
+        lambda: changed("reclaims", 0, partition="other"),
+        "from other, which is none",
+    ),
+    "a reclaim for no user": (
+        lambda: changed("reclaims", 0, request=-1),
+        "fewer of the host's nodes from t=50",
+    ),
+    "a reclaim for another": (
+        lambda: changed("reclaims", 0, request=1),
+        "for preemption 1 at another tim",
+    ),
+    "a reclaim for no preemption": (
+        lambda: changed("reclaims", 0, request=7),
+        "preemption 7, which no",
+    ),
+    "two owners": (
+        lambda: {"ownership": pd.concat([scene().ownership, scene().ownership.head(1)])},
+        "node 0 has two owners at a time",
+    ),
     "a node that is not there": (lambda: changed("ownership", 0, node=12), "there is no node 12"),
     "a node without an owner": (
         lambda: without("ownership", *scene().ownership.query("node == 4").index),
         "node 4 never has an owner",
     ),
-    "an owner too late": (lambda: changed("ownership", stretch(4, HOST), start_time=1.0),
-                          "node 4 has no owner once"),
-    "an owner too short": (lambda: changed("ownership", stretch(4, HOST), end_time=40.0),
-                           "node 4 has no owner once"),
+    "an owner too late": (
+        lambda: changed("ownership", stretch(4, HOST), start_time=1.0),
+        "node 4 has no owner once",
+    ),
+    "an owner too short": (
+        lambda: changed("ownership", stretch(4, HOST), end_time=40.0),
+        "node 4 has no owner once",
+    ),
     "no owner in the end": (lambda: changed("ownership", -1, end_time=1e6), "no owner in the end"),
     "an owner unknown": (lambda: changed("ownership", 0, owner="ghost"), "owner ghost is unknown"),
     "a run before its submission": (lambda: EARLY, "job 1 runs before its submission"),
     "an early start again": (again, "job 0 runs twice at a time"),
     "a run after the end": (after, "job 1 runs again after its end"),
     "a node that stayed": (stayed, "node 4 was released and stayed"),
-    "a run on the host's node": (lambda: changed("ownership", stretch(0, "main"), owner=HOST),
-                                 "runs on a node of another partition"),
+    "a run on the host's node": (
+        lambda: changed("ownership", stretch(0, "main"), owner=HOST),
+        "runs on a node of another partition",
+    ),
     "another number of nodes": (lambda: {"spare": 2}, "node 5 never has an owner"),
-    "more granted than asked": (lambda: changed("preemptions", 0, granted=4),
-                                "more nodes than it asked"),
-    "more granted than given": (lambda: changed("preemptions", 1, granted=3),
-                                "host's nodes from t=60"),
-    "less granted than given": (lambda: changed("preemptions", 1, granted=1),
-                                "got more nodes than it was"),
-    "no preemptions": (lambda: without("preemptions", 0, 1),
-                       "for preemption 0, which no user asked for"),
-    "asked at another time": (lambda: later("preemptions", 0, "time", 1),
-                              "at another time than it came"),
-    "kept for another time": (lambda: later("preemptions", 1, "duration", 1),
-                              "another time than asked"),
-}  # fmt: skip
+    "more granted than asked": (
+        lambda: changed("preemptions", 0, granted=4),
+        "more nodes than it asked",
+    ),
+    "more granted than given": (
+        lambda: changed("preemptions", 1, granted=3),
+        "host's nodes from t=60",
+    ),
+    "less granted than given": (
+        lambda: changed("preemptions", 1, granted=1),
+        "got more nodes than it was",
+    ),
+    "no preemptions": (
+        lambda: without("preemptions", 0, 1),
+        "for preemption 0, which no user asked for",
+    ),
+    "asked at another time": (
+        lambda: later("preemptions", 0, "time", 1),
+        "at another time than it came",
+    ),
+    "kept for another time": (
+        lambda: later("preemptions", 1, "duration", 1),
+        "another time than asked",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
@@ -294,8 +364,11 @@ def test_without_any_run_owners_and_users_are_checked_all_the_same():
     ):
         with pytest.raises(InfeasibleScheduleError, match=message):
             audit(replace(good, **change))
-    lost = replace(simulate_elastic(ONE, System.of(4)), attempts=scene().attempts.head(0),
-                   holdings=scene().holdings.head(0))  # fmt: skip
+    lost = replace(
+        simulate_elastic(ONE, System.of(4)),
+        attempts=scene().attempts.head(0),
+        holdings=scene().holdings.head(0),
+    )
     with pytest.raises(InfeasibleScheduleError, match="job 0 does not end exactly once"):
         audit(lost)
 

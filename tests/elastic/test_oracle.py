@@ -20,9 +20,12 @@ def compare(jobs, system, policies, requests, **knobs):
     schedule = simulate_elastic(jobs, system, policy=policies, preemptions=requests, **knobs)
     naming = {"grace_period": "grace"}
     slow = naive_protocol.simulate(
-        jobs, system, policies, requests.to_numpy().tolist(),
+        jobs,
+        system,
+        policies,
+        requests.to_numpy().tolist(),
         **{naming.get(name, name): value for name, value in knobs.items()},
-    )  # fmt: skip
+    )
     runs = [[run.job.number, run.start, run.end, run.completed] for run in slow.runs]
     assert schedule.attempts.to_numpy().tolist() == runs
     held = schedule.holdings.groupby("attempt")["node"].agg(list)
@@ -47,10 +50,18 @@ def compare(jobs, system, policies, requests, **knobs):
     spare=st.integers(0, 3),
 )
 def test_the_protocol_agrees_with_the_oracle(first, second, third, policies, requests, **knobs):
-    parts = {"a": stretched(first, 25.0, priority=10.0), "b": stretched(second, 20.0),
-             "c": stretched(third, 60.0)}  # fmt: skip
-    compare(Workload.join(parts), System.of(a=8, b=5, c=2), dict(zip("abc", policies, strict=True)),
-            requests, **knobs)  # fmt: skip
+    parts = {
+        "a": stretched(first, 25.0, priority=10.0),
+        "b": stretched(second, 20.0),
+        "c": stretched(third, 60.0),
+    }
+    compare(
+        Workload.join(parts),
+        System.of(a=8, b=5, c=2),
+        dict(zip("abc", policies, strict=True)),
+        requests,
+        **knobs,
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,10 +85,14 @@ def test_partitions_that_trade_nodes_agree_with_the_oracle():
                  nodes=[3, 1] * 5),
     ]  # fmt: skip
     schedule = compare(
-        Workload.join(dict(zip("ab", turns, strict=True))), System.of(a=5, b=5),
-        {"a": "PAP", "b": "LIFO"}, users((300, 4, 100), (310, 9, 50)), grace_period=60.0,
-        staleness=30.0, spare=1,
-    )  # fmt: skip
+        Workload.join(dict(zip("ab", turns, strict=True))),
+        System.of(a=5, b=5),
+        {"a": "PAP", "b": "LIFO"},
+        users((300, 4, 100), (310, 9, 50)),
+        grace_period=60.0,
+        staleness=30.0,
+        spare=1,
+    )
     assert (schedule.reclaims["request"] == -1).any() and schedule.kills > 3
     assert schedule.preemptions["granted"].tolist()[1] < 9
 
@@ -106,8 +121,12 @@ def test_what_finds_no_nodes_lapses_and_never_comes_back():
 def test_a_node_that_begins_to_drain_lets_its_partition_backfill_at_once():
     """Job 3 waits for three nodes until 100, and job 4 would delay it. At 6 vectors of age 5
     make node 0 drain: job 3 has no promise on the two nodes left, so job 4 takes the idle one."""
-    jobs = workload(submit_time=[0] * 5, run_time=[100, 20, 5, 10, 150],
-                    requested_time=[100, 20, 5, 10, 150], nodes=[1, 1, 1, 3, 1])  # fmt: skip
+    jobs = workload(
+        submit_time=[0] * 5,
+        run_time=[100, 20, 5, 10, 150],
+        requested_time=[100, 20, 5, 10, 150],
+        nodes=[1, 1, 1, 3, 1],
+    )
     requests = users((6, 1, 500))
     schedule = compare(jobs, System.of(3), {"main": "LIFO"}, requests, staleness=5.0)
     assert schedule.start_time[4] == 6.0

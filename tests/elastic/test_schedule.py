@@ -66,11 +66,12 @@ def test_runs_that_are_killed_are_not_counted_as_if_jobs_ran_all_the_time():
     assert schedule.kills == 180
     measured = {
         name: [
-            metrics.utilization(each), metrics.occupied_nodes(each).max(),
+            metrics.utilization(each),
+            metrics.occupied_nodes(each).max(),
             metrics.node_hours(each)["lost"],
         ]
         for name, each in (("elastic", schedule), ("as if rigid", rigid))
-    }  # fmt: skip
+    }
     assert np.round(measured["elastic"], 3).tolist() == [0.846, 20, 610.757]
     assert np.round(measured["as if rigid"], 3).tolist() == [0.964, 23, 831.396]
     by_use = metrics.node_hours_by_use(schedule)

@@ -36,13 +36,16 @@ def test_a_preemption_by_hand():
     two nodes (2 is idle from 100 on, 3 from 200 on), and runs again from 200 to 500. The user has
     both nodes from 110 to 1110."""
     schedule = audit(
-        simulate_elastic(ONE, System.of(4), policy="FIFO", preemptions=users((50, 2, 1000)),
-                         grace_period=60.0)
-    )  # fmt: skip
+        simulate_elastic(
+            ONE, System.of(4), policy="FIFO", preemptions=users((50, 2, 1000)), grace_period=60.0
+        )
+    )
     assert schedule.attempts.to_numpy().tolist() == [
-        [0, 0.0, 110.0, False], [1, 0.0, 100.0, True], [2, 0.0, 200.0, True],
+        [0, 0.0, 110.0, False],
+        [1, 0.0, 100.0, True],
+        [2, 0.0, 200.0, True],
         [0, 200.0, 500.0, True],
-    ]  # fmt: skip
+    ]
     assert schedule.wasted_node_seconds == 220 and schedule.kills == 1
     assert schedule.start_time.tolist() == [0, 0, 0] and schedule.end_time.tolist() == [
         500,
@@ -60,9 +63,10 @@ def test_a_preemption_by_hand():
 def test_a_node_that_falls_idle_leaves_at_once_and_notices_come_each_minute():
     """LIFO with a PAP tie: node 2 (job 1) ends at 100 within the grace period, no job is killed."""
     schedule = audit(
-        simulate_elastic(ONE, System.of(4), policy="PAP", preemptions=users((30, 1, 50)),
-                         grace_period=600.0)
-    )  # fmt: skip
+        simulate_elastic(
+            ONE, System.of(4), policy="PAP", preemptions=users((30, 1, 50)), grace_period=600.0
+        )
+    )
     (row,) = schedule.reclaims.to_dict("records")
     assert (row["node"], row["notified"], row["released"], row["killed"]) == (2, 30.0, 100.0, -1)
     assert row["notices"] == 2, "at 30 and at 90"
@@ -106,9 +110,14 @@ def test_one_preemption_wastes_what_the_analysis_says(batch, policy, size, grace
     assume((before.start_time != at).all())
     expected = preempted_jobs(before, at, policy=policy, preempted=size, grace_period=grace)
     schedule = audit(
-        simulate_elastic(batch, System.of(8), policy=policy, preemptions=users((at, size, 1e4)),
-                         grace_period=grace)
-    )  # fmt: skip
+        simulate_elastic(
+            batch,
+            System.of(8),
+            policy=policy,
+            preemptions=users((at, size, 1e4)),
+            grace_period=grace,
+        )
+    )
     killed = schedule.attempts[~schedule.attempts["completed"]]
     assert sorted(killed["job"]) == expected.index[expected["killed"]].tolist()
     assert schedule.wasted_node_seconds == pytest.approx(expected["wasted_cycles"].sum())
@@ -129,11 +138,12 @@ def test_partitions_grow_into_idle_nodes_and_get_their_size_back():
     """`a` takes b's idle nodes at 0; b's job comes at 100 and its two nodes are reclaimed."""
     jobs = Workload.join(
         {
-            "a": workload(submit_time=[0] * 4, run_time=[500] * 4, requested_time=[500] * 4,
-                          nodes=[1] * 4),
+            "a": workload(
+                submit_time=[0] * 4, run_time=[500] * 4, requested_time=[500] * 4, nodes=[1] * 4
+            ),
             "b": workload(submit_time=[100], run_time=[50], requested_time=[50], nodes=[2]),
         }
-    )  # fmt: skip
+    )
     schedule = audit(simulate_elastic(jobs, System.of(a=2, b=2), grace_period=60.0))
     assert schedule.attempts["start_time"].tolist()[:4] == [0, 0, 0, 0]
     assert schedule.kills == 2 and (schedule.reclaims["request"] == -1).all()
@@ -157,14 +167,23 @@ def test_spare_nodes_are_the_hosts_until_a_partition_wants_them():
 def test_stale_vectors_misjudge():
     """LIFO at t = 210. Fresh, node 0 with the young job 2 goes. 50 s old, node 0 still has the old
     job 0 and node 1 the younger job 1, which goes though it nearly is the oldest by now."""
-    jobs = workload(submit_time=[0, 20, 200], run_time=[200, 400, 400],
-                    requested_time=[200, 400, 400], nodes=[1, 1, 1])  # fmt: skip
+    jobs = workload(
+        submit_time=[0, 20, 200],
+        run_time=[200, 400, 400],
+        requested_time=[200, 400, 400],
+        nodes=[1, 1, 1],
+    )
     killed = {}
     for staleness in (0.0, 50.0):
         schedule = audit(
-            simulate_elastic(jobs, System.of(2), policy="LIFO", staleness=staleness,
-                             preemptions=users((210, 1, 10)))
-        )  # fmt: skip
+            simulate_elastic(
+                jobs,
+                System.of(2),
+                policy="LIFO",
+                staleness=staleness,
+                preemptions=users((210, 1, 10)),
+            )
+        )
         killed[staleness] = schedule.reclaims["killed"].tolist()
     assert killed == {0.0: [2], 50.0: [1]}
 
@@ -175,12 +194,14 @@ def test_a_stale_vector_is_scaled_by_the_nodes_of_its_time():
     reported it with node 0 beside, and 1 of the others: 3 goes, not the lowest of three equals."""
     jobs = Workload.join(
         {
-            "a": workload(submit_time=[0, 300], run_time=[590, 2000], requested_time=[590, 2000],
-                          nodes=[1, 1]),
-            "b": workload(submit_time=[100] * 2, run_time=[2000] * 2, requested_time=[2000] * 2,
-                          nodes=[1, 1]),
+            "a": workload(
+                submit_time=[0, 300], run_time=[590, 2000], requested_time=[590, 2000], nodes=[1, 1]
+            ),
+            "b": workload(
+                submit_time=[100] * 2, run_time=[2000] * 2, requested_time=[2000] * 2, nodes=[1, 1]
+            ),
         }
-    )  # fmt: skip
+    )
     requests = users((600, 1, 3600), (640, 1, 3600))
     knobs = {"policy": "LIFO", "preemptions": requests, "grace_period": 0.0, "staleness": 60.0}
     schedule = audit(simulate_elastic(jobs, System.of(a=2, b=2), **knobs))
@@ -214,8 +235,13 @@ def test_wrong_knobs_are_refused(knobs, message):
 
 
 def test_wrong_workloads_are_refused():
-    wide = workload(submit_time=[0, 0], run_time=[1, 1], requested_time=[1, 1], nodes=[1, 5],
-                    partition=["a", "b"])  # fmt: skip
+    wide = workload(
+        submit_time=[0, 0],
+        run_time=[1, 1],
+        requested_time=[1, 1],
+        nodes=[1, 5],
+        partition=["a", "b"],
+    )
     with pytest.raises(InvalidWorkloadError, match="job 1 asks for 5 nodes; partition 'b' has 4"):
         simulate_elastic(wide, System.of(a=9, b=4))
     with pytest.raises(InvalidWorkloadError, match="job 0 has partition='a'; expected one of c"):

@@ -78,8 +78,12 @@ def test_what_cannot_be_followed_is_refused():
 
 def test_nodes_are_the_lowest_free():
     assert occupants(GOLDEN, [0.0, 50.0, 100.0, 200.0, 300.0]).to_numpy().tolist() == [
-        [0, 1, 1, -1], [0, 1, 1, 2], [0, 3, -1, 2], [0, -1, -1, 2], [-1, -1, -1, 2]
-    ]  # fmt: skip
+        [0, 1, 1, -1],
+        [0, 1, 1, 2],
+        [0, 3, -1, 2],
+        [0, -1, -1, 2],
+        [-1, -1, -1, 2],
+    ]
 
 
 @settings(max_examples=60)
@@ -94,8 +98,9 @@ def test_nodes_agree_with_the_oracle(workload):
     assert mine == [expected[job] for job in range(len(workload))]
     moments = np.arange(0.0, schedule.end_time.max() + 7, 7.0)
     for now, row in occupants(schedule, moments).iterrows():
-        running = [n for j, n in expected.items()
-                   if schedule.start_time[j] <= now < schedule.end_time[j]]  # fmt: skip
+        running = [
+            n for j, n in expected.items() if schedule.start_time[j] <= now < schedule.end_time[j]
+        ]
         assert (row != occupancy.IDLE).sum() == sum(map(len, running))
 
 

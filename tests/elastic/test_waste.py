@@ -73,8 +73,13 @@ def test_laws_of_wasted_cycles(workload):
     ]
     for other in everyone[1:]:
         np.testing.assert_allclose(other, everyone[0], err_msg="all nodes taken: policies agree")
-    flat = Schedule(Workload(schedule.workload.jobs.drop(columns="priority"), "flat"),
-                    schedule.system, "EASY", schedule.start_time, schedule.end_time)  # fmt: skip
+    flat = Schedule(
+        Workload(schedule.workload.jobs.drop(columns="priority"), "flat"),
+        schedule.system,
+        "EASY",
+        schedule.start_time,
+        schedule.end_time,
+    )
     same = (wasted_cycles(flat, policy=policy, preempted=3) for policy in ("PAP", "PAP+"))
     np.testing.assert_array_equal(*same, err_msg="without priorities PAP+ is PAP")
 

@@ -122,6 +122,9 @@ def gpu_program(problem: GpuEvictionProblem) -> float:
     ]
     upper = np.concatenate([np.ones(3 * jobs + nodes), np.full(nodes, np.inf)])
     return milp(
-        lost, constraints=rules, integrality=np.ones(upper.size), bounds=Bounds(0, upper),
+        lost,
+        constraints=rules,
+        integrality=np.ones(upper.size),
+        bounds=Bounds(0, upper),
         options={"mip_rel_gap": 0.0},
-    ).fun  # fmt: skip
+    ).fun

@@ -35,9 +35,10 @@ def plans(problem: EvictionProblem):
         if nodes < problem.nodes_needed:
             continue
         lost = sum(
-            round(row[1] * 3_600_000) for row, action in zip(rows, actions, strict=True)
+            round(row[1] * 3_600_000)
+            for row, action in zip(rows, actions, strict=True)
             if action == KILL
-        )  # fmt: skip
+        )
         writes = []
         for job, (row, action) in enumerate(zip(rows, actions, strict=True)):
             if action == SYS:

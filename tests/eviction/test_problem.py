@@ -38,8 +38,10 @@ def test_unknown_bandwidths_and_memory_are_refused():
     with pytest.raises(ValueError, match="8 nodes: aggregate_bandwidth is unknown"):
         checkpoint_time(np.array([1]), np.array([1.0]), System.of(8))
     with pytest.raises(ValueError, match="8 nodes: memory_per_node is unknown"):
-        draw_memory(Workload(pd.DataFrame({"submit_time": [0], "run_time": [1], "nodes": [1]})),
-                    System.of(8))  # fmt: skip
+        draw_memory(
+            Workload(pd.DataFrame({"submit_time": [0], "run_time": [1], "nodes": [1]})),
+            System.of(8),
+        )
 
 
 def test_memory_is_drawn_per_job_within_the_papers_shares():

@@ -66,8 +66,12 @@ def test_a_small_problem_by_hand():
     assert plan.nodes_freed.tolist() == [100] * 5
     assert plan.optimal and plan.solver == "dynamic"
     assert plan.actions(120.0).to_dict("list") == {
-        "job": [0], "action": ["sys"], "nodes": [100], "loss": [0.0], "time": [120.0]
-    }  # fmt: skip
+        "job": [0],
+        "action": ["sys"],
+        "nodes": [100],
+        "loss": [0.0],
+        "time": [120.0],
+    }
     both = solve_dynamic(EvictionProblem(jobs, 150, 240.0))
     assert both.loss.tolist() == [13, 13, 3, 3, 3]
     assert both.actions(200.0)["action"].tolist() == ["sys", "kill"]
@@ -106,8 +110,9 @@ def test_a_problem_copies_its_jobs():
 
 
 def test_greedy_checkpoints_by_descending_loss_then_kills_by_ascending():
-    jobs = frame((10, 9.0, 300.0, 60.0), (10, 5.0, 300.0, 120.0), (10, 1.0, 0.0, 0.0),
-                 (10, 2.0, 0.0, 0.0))  # fmt: skip
+    jobs = frame(
+        (10, 9.0, 300.0, 60.0), (10, 5.0, 300.0, 120.0), (10, 1.0, 0.0, 0.0), (10, 2.0, 0.0, 0.0)
+    )
     plan = solve_greedy(EvictionProblem(jobs, 30, 120.0))
     last = plan.actions(120.0)
     assert last["action"].tolist() == ["sys", "kill", "kill"]

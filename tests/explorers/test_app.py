@@ -20,8 +20,15 @@ from tests.zoo import ZOO
 
 def gave(name: str, content: bytes) -> tuple:
     """What a file picker holds once a file is chosen."""
-    return ({"name": name, "type": "", "size": len(content), "content": memoryview(content),
-             "last_modified": datetime(2026, 1, 1)},)  # fmt: skip
+    return (
+        {
+            "name": name,
+            "type": "",
+            "size": len(content),
+            "content": memoryview(content),
+            "last_modified": datetime(2026, 1, 1),
+        },
+    )
 
 
 def test_a_log_takes_the_place_of_the_panel_and_what_is_none_is_told():

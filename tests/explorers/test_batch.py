@@ -73,9 +73,13 @@ def assert_shows(panel, schedule):
 def test_it_opens_with_what_is_asked_for():
     panel = explore_batch(jobs=60, policy="FCFS", order="smallest", load=1.1, seed=3)
     assert panel.settings == {
-        "policy": "FCFS", "order": "smallest", "load": 1.1, "seed": 3, "estimates": "exact",
+        "policy": "FCFS",
+        "order": "smallest",
+        "load": 1.1,
+        "seed": 3,
+        "estimates": "exact",
         "factor": 5.0,
-    }  # fmt: skip
+    }
     workload = made(panel.settings)
     assert_shows(panel, simulated(workload, System.of(64), panel.settings))
     assert repr(panel).startswith("FCFS (smallest), offered load 1.10: mean wait ")

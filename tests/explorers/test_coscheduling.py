@@ -89,9 +89,7 @@ def assert_shows(panel, schedule):
 
 def test_it_opens_with_the_settings_given():
     panel = explore_coscheduling(schemes="HY", share=0.5, release_interval=1800.0, event=4)
-    assert panel.settings == {
-        "schemes": "HY", "share": 0.5, "release_interval": 1800.0, "event": 4
-    }  # fmt: skip
+    assert panel.settings == {"schemes": "HY", "share": 0.5, "release_interval": 1800.0, "event": 4}
     assert_shows(panel, simulated(example(panel.settings), MACHINES, panel.settings))
     assert repr(panel).startswith("HY, held nodes released every 30 min: minute ")
 

@@ -89,9 +89,7 @@ def assert_shows(panel, schedule, *, seed=0):
 
 def test_it_opens_with_what_is_asked_for(schedule):
     panel = explore_elastic(schedule, at=AT, preempted=4, policy="PAP+", grace_period=60.0, seed=5)
-    assert panel.settings == {
-        "policy": "PAP+", "grace_period": 60.0, "preempted": 4, "at": AT
-    }  # fmt: skip
+    assert panel.settings == {"policy": "PAP+", "grace_period": 60.0, "preempted": 4, "at": AT}
     assert_shows(panel, schedule)
     assert repr(panel).startswith("PAP+ preempts 4 of 10 nodes on day 0.05")
 

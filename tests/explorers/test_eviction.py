@@ -81,9 +81,14 @@ def assert_shows(panel, problem):
 def test_it_opens_with_the_moment_asked_for():
     panel = explore_eviction(MADE, at=AT, nodes_needed=175)
     assert panel.settings == {
-        "at": AT, "nodes_needed": 175, "deadline": 300.0, "bandwidth": 250.0, "interval": 3600.0,
-        "solver": "dynamic", "notice": 0,
-    }  # fmt: skip
+        "at": AT,
+        "nodes_needed": 175,
+        "deadline": 300.0,
+        "bandwidth": 250.0,
+        "interval": 3600.0,
+        "solver": "dynamic",
+        "notice": 0,
+    }
     assert_shows(panel, asked(panel))
     assert "Click on the surface" in panel.notes.value
 

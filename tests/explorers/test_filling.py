@@ -69,9 +69,13 @@ def assert_shows(panel, workload):
     for name, run in runs.items():
         use, speed = node_seconds(run, **window) / HOUR, settings["speed"]
         expected = [
-            use["regular"], speed * use["computing"], (1 - speed) * use["computing"],
-            use["overhead"], use["lost"], use["idle"],
-        ]  # fmt: skip
+            use["regular"],
+            speed * use["computing"],
+            (1 - speed) * use["computing"],
+            use["overhead"],
+            use["lost"],
+            use["idle"],
+        ]
         np.testing.assert_allclose(drawn.loc[name], expected, atol=0.0051)
     shares = {name: efficiency(run, **window) for name, run in runs.items()}
     assert [text.strip() for text in labels.text] == [
@@ -107,13 +111,24 @@ def assert_areas(regular, containers, run, window):
 
 def test_it_opens_with_the_settings_given():
     panel = explore_filling(
-        jobs=200, policy="filling B, kill", accuracy=0.3, overhead=0.2, speed=0.9, save_every=7,
-        queue_depth=30, seed=2,
-    )  # fmt: skip
+        jobs=200,
+        policy="filling B, kill",
+        accuracy=0.3,
+        overhead=0.2,
+        speed=0.9,
+        save_every=7,
+        queue_depth=30,
+        seed=2,
+    )
     assert panel.settings == {
-        "policy": "filling B, kill", "accuracy": 0.3, "overhead": 0.2, "speed": 0.9,
-        "save_every": 7, "queue_depth": 30, "seed": 2,
-    }  # fmt: skip
+        "policy": "filling B, kill",
+        "accuracy": 0.3,
+        "overhead": 0.2,
+        "speed": 0.9,
+        "save_every": 7,
+        "queue_depth": 30,
+        "seed": 2,
+    }
     assert_shows(panel, synthetic_jobs(panel.settings))
     assert repr(panel).startswith("filling B, kill: utilization ")
 
@@ -178,10 +193,16 @@ def test_a_change_draws_once_and_simulates_only_what_it_changes(monkeypatch):
     monkeypatch.setattr("cosimlib.explorers.filling.plot_use", counted("draws", plot_use))
     panel = explore_filling(jobs=200)
     for name, value, runs in (
-        (None, None, 4), ("policy", "filling B, kill", 0), ("overhead", 0.5, 0), ("speed", 0.6, 0),
-        ("save_every", 5, 0), ("accuracy", 0.1, 4), ("seed", 2, 4), ("queue_depth", 30, 4),
+        (None, None, 4),
+        ("policy", "filling B, kill", 0),
+        ("overhead", 0.5, 0),
+        ("speed", 0.6, 0),
+        ("save_every", 5, 0),
+        ("accuracy", 0.1, 4),
+        ("seed", 2, 4),
+        ("queue_depth", 30, 4),
         ("queue_depth", 10, 0),
-    ):  # fmt: skip
+    ):
         if name:
             counts.clear()
             panel.controls[name].value = value

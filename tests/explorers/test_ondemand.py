@@ -36,12 +36,15 @@ def simulated(workload, system, settings):
     bursts = draw_bursts(workload, seed=seed, nodes=nodes, notice=settings["announced"], **asked)
     return audit(
         simulate_ondemand(
-            workload, replace(system, aggregate_bandwidth=settings["bandwidth"]), bursts,
-            policy=settings["policy"], seed=seed,
+            workload,
+            replace(system, aggregate_bandwidth=settings["bandwidth"]),
+            bursts,
+            policy=settings["policy"],
+            seed=seed,
             notice="ignore" if settings["announced"] == "none" else settings["notice"],
             reserved=nodes if settings["policy"] == "reserve" else 0,
         )
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -58,8 +61,10 @@ def traces(panel) -> SimpleNamespace:
         arrivals=data[n],
         evictions=dict(zip(ACTION_MARKS, data[n + 1 : n + 4], strict=True)),
         shares=dict(zip(LEDGER, data[n + 4 : -3], strict=True)),
-        in_time=data[-3], late=data[-2], deadlines=data[-1],
-    )  # fmt: skip
+        in_time=data[-3],
+        late=data[-2],
+        deadlines=data[-1],
+    )
 
 
 def assert_shows(panel, schedule):
@@ -112,10 +117,16 @@ def assert_markers(shown, schedule, start):
     told = schedule.evictions
     told = told[(told["time"] > start) & (told["time"] <= start + DAY)]
     bars = pd.concat(
-        pd.DataFrame({"end": np.add(bar.base, bar.x), "low": np.subtract(bar.y, bar.width) / 1,
-                      "middle": np.asarray(bar.y, float)})
-        for bar in shown.bars.values() if len(bar.x)
-    )  # fmt: skip
+        pd.DataFrame(
+            {
+                "end": np.add(bar.base, bar.x),
+                "low": np.subtract(bar.y, bar.width) / 1,
+                "middle": np.asarray(bar.y, float),
+            }
+        )
+        for bar in shown.bars.values()
+        if len(bar.x)
+    )
     for action, marks in shown.evictions.items():
         part = told[told["action"] == action]
         assert sorted(marks.x) == pytest.approx(sorted((part["time"] - start) / HOUR), abs=1e-4)
@@ -126,14 +137,31 @@ def assert_markers(shown, schedule, start):
 
 def test_it_opens_with_the_settings_given():
     panel = explore_ondemand(
-        jobs=JOBS, policy="reserve", rate=5, size=0.1, run_time=1800.0, longest_delay=60.0,
-        announced="late", notice="collect", bandwidth=125.0, day=2, seed=3,
-    )  # fmt: skip
+        jobs=JOBS,
+        policy="reserve",
+        rate=5,
+        size=0.1,
+        run_time=1800.0,
+        longest_delay=60.0,
+        announced="late",
+        notice="collect",
+        bandwidth=125.0,
+        day=2,
+        seed=3,
+    )
     assert panel.settings == {
         "period": (0, 2),
-        "policy": "reserve", "rate": 5.0, "size": 0.1, "run_time": 1800.0, "longest_delay": 60.0,
-        "announced": "late", "notice": "collect", "bandwidth": 125.0, "day": 2, "seed": 3,
-    }  # fmt: skip
+        "policy": "reserve",
+        "rate": 5.0,
+        "size": 0.1,
+        "run_time": 1800.0,
+        "longest_delay": 60.0,
+        "announced": "late",
+        "notice": "collect",
+        "bandwidth": 125.0,
+        "day": 2,
+        "seed": 3,
+    }
     assert_shows(panel, simulated(made(0), made(0).machine, panel.settings))
     assert repr(panel).startswith("reserve (436, collect), day 2: ")
 

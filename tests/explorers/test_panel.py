@@ -157,8 +157,10 @@ def test_a_control_that_is_off_says_why_until_it_is_on():
         return go.Figure(layout={"height": 400}), "", ()
 
     why = {True: "<b>no</b>", False: ""}
-    knobs = [Knob("speed", 0.5, "speed (c)", off_when=lambda now: why[now["high"] > 1]),
-             Knob("high", 1.0, "high", high=2.0)]  # fmt: skip
+    knobs = [
+        Knob("speed", 0.5, "speed (c)", off_when=lambda now: why[now["high"] > 1]),
+        Knob("high", 1.0, "high", high=2.0),
+    ]
     panel = Panel(knobs, draw)
     assert panel.notes.value == "" and not panel.controls["speed"].disabled
     panel.controls["high"].value = 2.0

@@ -128,10 +128,15 @@ def test_a_draw_simulates_what_can_differ_once(monkeypatch):
         monkeypatch.setattr(timesharing, name, counted(getattr(timesharing, name)))
     panel = explore_timesharing(SMALL)
     for name, value, expected in (
-        ("at", 72_000.0, both[:1]), ("overhead", 0.1, both[:1]), ("noise", 0.01, both),
-        ("noise", 0.0, []), ("at", 75_600.0, both[:1]), ("seed", 1, both), ("spmd", False, both),
+        ("at", 72_000.0, both[:1]),
+        ("overhead", 0.1, both[:1]),
+        ("noise", 0.01, both),
+        ("noise", 0.0, []),
+        ("at", 75_600.0, both[:1]),
+        ("seed", 1, both),
+        ("spmd", False, both),
         ("load", 0.5, both),
-    ):  # fmt: skip
+    ):
         ran.clear()
         panel.controls[name].value = value
         assert ran == expected, name

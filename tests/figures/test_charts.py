@@ -40,11 +40,25 @@ def test_times_of_a_known_beginning_are_dates(began, title):
 
 def test_lines_have_a_panel_a_value_and_open_markers_for_bounds():
     table = pd.DataFrame(
-        {"x": [0, 1] * 4, "y": [1.0, 2, 3, 4, 5, 6, 7, 8], "k": [1] * 4 + [2048] * 4,
-         "who": ["dynamic", "dynamic", "b", "b"] * 2, "low": [False] * 7 + [True]}
-    )  # fmt: skip
-    figure = plot_lines(table, x="x", y="y", line="who", panel="k", bound="low", log="y",
-                         title="T", labels={"x": "minutes", "y": "ms", "k": "K ="})  # fmt: skip
+        {
+            "x": [0, 1] * 4,
+            "y": [1.0, 2, 3, 4, 5, 6, 7, 8],
+            "k": [1] * 4 + [2048] * 4,
+            "who": ["dynamic", "dynamic", "b", "b"] * 2,
+            "low": [False] * 7 + [True],
+        }
+    )
+    figure = plot_lines(
+        table,
+        x="x",
+        y="y",
+        line="who",
+        panel="k",
+        bound="low",
+        log="y",
+        title="T",
+        labels={"x": "minutes", "y": "ms", "k": "K ="},
+    )
     assert [note.text for note in figure.layout.annotations] == ["(a) K = 1", "(b) K = 2,048"]
     assert [list(trace.y) for trace in figure.data[:4]] == [[1, 2], [3, 4], [5, 6], [7, 8]]
     assert [trace.showlegend for trace in figure.data[:4]] == [True, True, False, False]
@@ -64,8 +78,16 @@ def test_lines_without_a_value_say_so():
 
 
 def test_bands_lie_under_their_lines_and_panels_name_their_own_axes():
-    table = pd.DataFrame({"x": [0, 1], "y": [2.0, 3], "low": [1.0, 2], "high": [4.0, 5],
-                          "line": "a", "panel": ["jobs", "nodes"]})  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "x": [0, 1],
+            "y": [2.0, 3],
+            "low": [1.0, 2],
+            "high": [4.0, 5],
+            "line": "a",
+            "panel": ["jobs", "nodes"],
+        }
+    )
     shared = {"x": "x", "y": "y", "line": "line", "title": "T"}
     line, band = plot_lines(table, **shared, labels={}, band=("low", "high")).data
     assert list(band.x) == [0, 1, 1, 0] and list(band.y) == [4, 5, 2, 1]
@@ -81,8 +103,16 @@ def test_panels_fill_rows_and_name_their_own_vertical_axes():
     assert [trace.yaxis for trace in figure.data] == ["y", "y2", "y3", "y4", "y5"]
     titles = [figure.layout[f"xaxis{number}"].title.text for number in ("", 2, 3, 4, 5)]
     assert titles == [None, None, None, "x", "x"]
-    own = plot_lines(table, x="x", y="y", panel="k", columns=1, own="y", title="T",
-                     labels={each: f"of {each}" for each in "abcde"})  # fmt: skip
+    own = plot_lines(
+        table,
+        x="x",
+        y="y",
+        panel="k",
+        columns=1,
+        own="y",
+        title="T",
+        labels={each: f"of {each}" for each in "abcde"},
+    )
     assert [own.layout[f"yaxis{number}"].title.text for number in ("", 5)] == ["of a", "of e"]
     assert not own.layout.annotations and own.layout.xaxis5.title.text == "x"
 

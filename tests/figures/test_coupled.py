@@ -37,27 +37,39 @@ def blocks(picture) -> list[Block]:
         Block(label[0], bars.yaxis, start, start + length, nodes, shape == "/", color)
         for bars in picture.data[:-2]
         for label, start, length, nodes, shape, color in zip(
-            bars.customdata, bars.base, bars.x, bars.width, bars.marker.pattern.shape,
-            bars.marker.color, strict=True,
+            bars.customdata,
+            bars.base,
+            bars.x,
+            bars.width,
+            bars.marker.pattern.shape,
+            bars.marker.color,
+            strict=True,
         )
-    ]  # fmt: skip
+    ]
 
 
 def test_gantt_hatches_what_is_held(schedule):
     picture = plot_gantt(schedule, title="Small", names=NAMES)
     hatched = {(block.name, block.start): block.hatched for block in blocks(picture)}
     assert hatched == {
-        ("a", 0): True, ("a", 20): True, ("a", 30): False, ("c", 10): False, ("b", 30): False
-    }  # fmt: skip
+        ("a", 0): True,
+        ("a", 20): True,
+        ("a", 30): False,
+        ("c", 10): False,
+        ("b", 30): False,
+    }
     assert "gray jobs have no mates" in caption(picture)[0]
 
 
 def test_gantt_blocks_are_where_and_when_jobs_have_nodes(schedule):
     drawn = blocks(plot_gantt(schedule, title="Small", names=NAMES))
     assert {(bar.name, bar.axis, bar.start, bar.end, bar.nodes) for bar in drawn} == {
-        ("a", "y", 0, 20, 5), ("a", "y", 20, 30, 5), ("a", "y", 30, 90, 5), ("c", "y", 10, 70, 2),
+        ("a", "y", 0, 20, 5),
+        ("a", "y", 20, 30, 5),
+        ("a", "y", 30, 90, 5),
+        ("c", "y", 10, 70, 2),
         ("b", "y2", 30, 90, 4),
-    }  # fmt: skip
+    }
 
 
 def test_mates_have_one_color_and_jobs_without_mates_are_gray(schedule):

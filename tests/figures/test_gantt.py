@@ -53,8 +53,12 @@ def test_blocks_are_the_lowest_free_nodes_in_pieces(workload):
 def test_a_job_between_two_others_is_in_two_pieces():
     blocks = node_blocks(made((0, 0, 9, 1), (0, 0, 2, 2), (0, 0, 9, 2), (3, 3, 5, 3)))
     assert blocks[["job", "node", "nodes"]].to_numpy().tolist() == [
-        [0, 0, 1], [1, 1, 2], [2, 3, 2], [3, 1, 2], [3, 5, 1]
-    ]  # fmt: skip
+        [0, 0, 1],
+        [1, 1, 2],
+        [2, 3, 2],
+        [3, 1, 2],
+        [3, 5, 1],
+    ]
 
 
 def test_more_nodes_than_there_are_are_refused():
@@ -110,16 +114,18 @@ REQUESTS = pd.DataFrame({"time": [1_800.0], "nodes": 4, "duration": 3_600.0})
 SIMULATED = {
     "batch": lambda jobs: (simulate_easy(jobs, System.of(6)), {"batch jobs"}),
     "filled": lambda jobs: (
-        simulate_filling(jobs, System.of(6), policy="B"), {"batch jobs", "filler containers"}
+        simulate_filling(jobs, System.of(6), policy="B"),
+        {"batch jobs", "filler containers"},
     ),
     "elastic": lambda jobs: (
         simulate_elastic(jobs, System.of(6), policy="FIFO", preemptions=REQUESTS),
         {"batch jobs", "lost: done again"},
     ),
     "on demand": lambda _: (
-        run(policy="dynamic", step=1.0), {"batch jobs", "bursts", "checkpoints written"}
+        run(policy="dynamic", step=1.0),
+        {"batch jobs", "bursts", "checkpoints written"},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", SIMULATED)

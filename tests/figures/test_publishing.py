@@ -35,9 +35,13 @@ def test_the_caption_names_the_data_and_leaves_the_given_figure_alone():
 
 @pytest.mark.parametrize(
     ("used", "text"),
-    [(None, "RICC"), (1.0, "RICC"), (0.83, "RICC, 83 % of its node-hours"),
-     (0.003, "RICC, 0.3 % of its node-hours")],
-)  # fmt: skip
+    [
+        (None, "RICC"),
+        (1.0, "RICC"),
+        (0.83, "RICC, 83 % of its node-hours"),
+        (0.003, "RICC, 0.3 % of its node-hours"),
+    ],
+)
 def test_the_caption_says_how_much_of_the_log_is_shown(used, text):
     marked = Publisher(None, "RICC", used=used).publish(line(), "one", NUMBERS)
     assert caption(marked) == [f"data: {text}"]

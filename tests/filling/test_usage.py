@@ -25,8 +25,12 @@ def test_what_containers_do_where_a_job_ends_early():
     )
     assert container_runs(a) == {(0, 60, True): 2, (60, 120, True): 2, (120, 180, True): 1}
     assert node_seconds(a).to_dict() == {
-        "regular": 780, "computing": 150, "overhead": 150, "lost": 0, "idle": 0,
-    }  # fmt: skip
+        "regular": 780,
+        "computing": 150,
+        "overhead": 150,
+        "lost": 0,
+        "idle": 0,
+    }
     assert efficiency(a) == pytest.approx((780 + 0.8 * 150) / 1080)
     # B, kill: one container is killed after 2 slots; the other goes on to the end, one overhead.
     assert container_runs(kill) == {(0, 120, False): 1, (0, 180, True): 1}
@@ -40,8 +44,12 @@ def test_the_window_cuts_jobs_and_containers():
     schedule = simulate_filling(EARLY, System.of(6), overhead=0.5)
     use = node_seconds(schedule, start=60, end=150)
     assert use.to_dict() == {
-        "regular": 4 * 60 + 5 * 30, "computing": 75, "overhead": 75, "lost": 0, "idle": 0,
-    }  # fmt: skip
+        "regular": 4 * 60 + 5 * 30,
+        "computing": 75,
+        "overhead": 75,
+        "lost": 0,
+        "idle": 0,
+    }
 
 
 @given(workloads(max_nodes=NODES), st.floats(0, 0.99), st.floats(0.01, 1))

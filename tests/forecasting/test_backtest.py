@@ -53,9 +53,15 @@ def made_cases(wait, *, at=None, quantiles=None):
     cases = pd.DataFrame(levels, columns=COLUMNS)
     other = pd.DataFrame(levels, columns=CORRECTED)
     return pd.concat([cases, other], axis=1).assign(
-        at=np.arange(n) * DAY if at is None else at, job=range(n), waited=0.0, wait=wait,
-        static=10 * HOUR, user=0.0, queue=0.0, held=True,
-    )  # fmt: skip
+        at=np.arange(n) * DAY if at is None else at,
+        job=range(n),
+        waited=0.0,
+        wait=wait,
+        static=10 * HOUR,
+        user=0.0,
+        queue=0.0,
+        held=True,
+    )
 
 
 def test_scores_in_closed_form():
@@ -65,8 +71,13 @@ def test_scores_in_closed_form():
     # The 10 and 90 % quantiles are 2 and 18 h, the 25 and 75 % ones 5 and 15 h.
     assert scores["coverage_80"].iloc[0] == 0.5
     assert scores["coverage_50"].iloc[0] == 0.25
-    flat = np.mean([level * max(0, w - 10) + (1 - level) * max(0, 10 - w)
-                    for level in (0.1, 0.25, 0.5, 0.75, 0.9) for w in (10, 3, 1, 25)])  # fmt: skip
+    flat = np.mean(
+        [
+            level * max(0, w - 10) + (1 - level) * max(0, 10 - w)
+            for level in (0.1, 0.25, 0.5, 0.75, 0.9)
+            for w in (10, 3, 1, 25)
+        ]
+    )
     assert scores["pinball"]["static plan"] == pytest.approx(flat)
     assert np.isnan(scores["coverage_80"]["static plan"])
     assert scores["loss_ratio"].iloc[0] == 1.0
@@ -161,8 +172,9 @@ def test_a_forecast_is_corrected_by_cases_that_waited_longer_and_shorter():
     corrected = sure.corrected(made)
     ahead = corrected.starts - made.at
     for row, median in enumerate([2 * HOUR, 5 * HOUR]):
-        expected = [(median + 600) * (hours * HOUR + 600) / (10 * HOUR + 600) - 600
-                    for hours in (3, 10, 19)]  # fmt: skip
+        expected = [
+            (median + 600) * (hours * HOUR + 600) / (10 * HOUR + 600) - 600 for hours in (3, 10, 19)
+        ]
         assert ahead[row, [0, 9, 19]] == pytest.approx(expected)
     assert corrected.calibrated.startswith("80 % intervals held 80 %")
     assert "the job asked for is not corrected, and not tested" in corrected.calibrated
@@ -184,9 +196,14 @@ def test_the_histogram_of_transforms_has_a_bar_per_tenth_and_method():
 
 def test_usual_waits_are_those_of_wider_groups_where_none_is_known():
     """User a waited for 10 s, b for 40 and 60 s; jobs of b, a, b and a newcomer wait."""
-    jobs = {"submit_time": [0, 0, 0, 1, 80, 85, 95], "run_time": 5, "requested_time": 5,
-            "nodes": 1, "user": list("abbbabc"),
-            "recorded_start": [10, 40, 60, *[np.nan] * 4]}  # fmt: skip
+    jobs = {
+        "submit_time": [0, 0, 0, 1, 80, 85, 95],
+        "run_time": 5,
+        "requested_time": 5,
+        "nodes": 1,
+        "user": list("abbbabc"),
+        "recorded_start": [10, 40, 60, *[np.nan] * 4],
+    }
     history = History.of(Workload(pd.DataFrame(jobs), "waits"))
     usual = _usual(history, 100.0, np.array([3, 4, 5, 6]), "user")
     # Nobody had waited for 99 s; two for more than 20 s; two of b for more than 15 s; all for 5 s.

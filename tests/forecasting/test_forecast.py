@@ -82,8 +82,13 @@ def test_a_shuffled_future_gives_the_same_forecast(schedule):
 
 
 def test_a_job_that_fits_now_starts_now_in_every_future():
-    jobs = {"submit_time": [0, 5, 9], "run_time": [100, 100, 100], "nodes": [4, 3, 1],
-            "requested_time": 200, "user": "a"}  # fmt: skip
+    jobs = {
+        "submit_time": [0, 5, 9],
+        "run_time": [100, 100, 100],
+        "nodes": [4, 3, 1],
+        "requested_time": 200,
+        "user": "a",
+    }
     workload = Workload(pd.DataFrame(jobs), "three")
     never = np.array([0.0, 10.0, 100.0])
     made = cs.forecast(Schedule.from_starts(workload, cs.System.of(8), never, "given"), 9.0)
@@ -101,8 +106,12 @@ def test_now_is_said_only_if_every_future_starts_the_job_at_once():
 
 def test_a_machine_that_is_held_more_than_once_is_not_larger_afterwards():
     """Two running jobs hold twelve of eight nodes; a job of eight and one of four wait."""
-    jobs = {"submit_time": [0, 0, 5, 6], "run_time": [100, 50, 10, 10], "nodes": [6, 6, 8, 4],
-            "requested_time": [100, 50, 10, 10]}  # fmt: skip
+    jobs = {
+        "submit_time": [0, 0, 5, 6],
+        "run_time": [100, 50, 10, 10],
+        "nodes": [6, 6, 8, 4],
+        "requested_time": [100, 50, 10, 10],
+    }
     workload = Workload(pd.DataFrame(jobs), "twice")
     recorded = Schedule.from_starts(workload, cs.System.of(8), np.array([0.0, 0, 200, 200]), "held")
     made = cs.forecast(recorded, 6.0, futures=2, run_times="exact", arrivals=False)
@@ -110,8 +119,13 @@ def test_a_machine_that_is_held_more_than_once_is_not_larger_afterwards():
 
 
 def test_a_job_that_has_ended_without_a_recorded_start_never_waits():
-    jobs = {"submit_time": [0, 1, 2], "run_time": [50, 50, 50], "nodes": [8, 8, 8],
-            "requested_time": 50, "recorded_start": [0, np.nan, np.nan]}  # fmt: skip
+    jobs = {
+        "submit_time": [0, 1, 2],
+        "run_time": [50, 50, 50],
+        "nodes": [8, 8, 8],
+        "requested_time": 50,
+        "recorded_start": [0, np.nan, np.nan],
+    }
     table = pd.DataFrame(jobs)
     waiting = Workload(table, "waiting", cs.System.of(8))
     ended = Workload(table.assign(status=[1, 1, None]), "ended", cs.System.of(8))
@@ -199,9 +213,11 @@ def test_another_policy_is_a_function(schedule):
     at = instant(schedule)
     named = cs.forecast(schedule, at, policy="EASY (no extra nodes)", futures=FEW)
     own = cs.forecast(
-        schedule, at, futures=FEW,
+        schedule,
+        at,
+        futures=FEW,
         policy=lambda workload, system: cs.simulate_easy(workload, system, extra_nodes=False),
-    )  # fmt: skip
+    )
     assert (named.starts == own.starts).all()
 
 

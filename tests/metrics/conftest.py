@@ -13,9 +13,11 @@ from cosimlib.workload import Workload
 def schedule() -> Schedule:
     """Of four nodes, 3 are held from 10 to 20, 2 from 20 to 60, and 1 more from 30 to 32."""
     jobs = {
-        "submit_time": [10, 12, 30], "run_time": [10, 40, 2], "nodes": [3, 2, 1],
+        "submit_time": [10, 12, 30],
+        "run_time": [10, 40, 2],
+        "nodes": [3, 2, 1],
         "user": ["ann", "bob", "ann"],
-    }  # fmt: skip
+    }
     workload = Workload(pd.DataFrame(jobs), "made up")
     return Schedule.from_starts(workload, System.of(4), np.array([10.0, 20.0, 30.0]), "GREEDY")
 

@@ -88,8 +88,9 @@ def test_utilization_of_real_runs_is_the_mean_of_their_series():
 
 
 def test_jobs_alone_are_utilized_as_in_batch():
-    jobs = made(submit_time=[0, 8_000], run_time=[5_000, 3_000], requested_time=[5_000] * 2,
-                nodes=[3, 2])  # fmt: skip
+    jobs = made(
+        submit_time=[0, 8_000], run_time=[5_000, 3_000], requested_time=[5_000] * 2, nodes=[3, 2]
+    )
     shared = simulate_timesharing(jobs, System.of(4), step=None)
     alone = simulate_easy(jobs, System.of(4))
     assert metrics.utilization(shared) == pytest.approx(metrics.utilization(alone))

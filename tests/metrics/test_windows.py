@@ -63,9 +63,18 @@ LOG = submitted((0.5, 1, 1), (5, 2, 3), (6.9, 1, 2), (9, 9, 1), (20, 1, 1))
 
 @pytest.mark.parametrize(
     ("length", "window"),
-    [(1, (9, 10)), (2, (8, 10)), (3, (7, 10)), (4, (6, 10)), (5, (5, 10)), (1.5, (8, 9.5)),
-     (15, (0, 15)), (21, (0, 21)), (100, (0, 21))],
-)  # fmt: skip
+    [
+        (1, (9, 10)),
+        (2, (8, 10)),
+        (3, (7, 10)),
+        (4, (6, 10)),
+        (5, (5, 10)),
+        (1.5, (8, 9.5)),
+        (15, (0, 15)),
+        (21, (0, 21)),
+        (100, (0, 21)),
+    ],
+)
 def test_the_busiest_window_of_a_workload_has_the_most_work_submitted(length, window):
     assert hours(metrics.busiest(LOG, length * HOUR)) == window
 

@@ -275,8 +275,7 @@ def run_pass(machine, policy, now):
         barred = set()
         if spare < machine.jobs[job][1]:
             own, taking = machine.jobs[job][0], []
-            largest = (max(n.all_cores for n in then),
-                       1000 * max(1, *(len(n.gpus) for n in then)))  # fmt: skip
+            largest = (max(n.all_cores for n in then), 1000 * max(1, *(len(n.gpus) for n in then)))
             for number in fitting(then):
                 if fits(machine.nodes[number], own):
                     args = machine.placement, largest, machine.typical
@@ -285,7 +284,7 @@ def run_pass(machine, policy, now):
                     if not fits(then[number], request):
                         taking.append(number)
                     take(then[number], own, gpus, -1)
-            barred = set(taking[max(spare, 0):])  # fmt: skip
+            barred = set(taking[max(spare, 0) :])
         if machine.options(job, barred) is not None:
             machine.start(job, now, barred)
 
@@ -304,8 +303,10 @@ def plan_pass(machine, policy, now):
         request, wanted, _, _, requested = machine.jobs[job]
         moments = sorted({now, now + AFTERWARDS} | {hold[3] for hold in holds if hold[3] > now})
         for begin in moments:
-            idle = [least(machine, holds, number, begin, begin + requested)
-                    for number in range(len(machine.nodes))]  # fmt: skip
+            idle = [
+                least(machine, holds, number, begin, begin + requested)
+                for number in range(len(machine.nodes))
+            ]
             fitting = [number for number, node in enumerate(idle) if fits(node, request)]
             if len(fitting) >= wanted:
                 break

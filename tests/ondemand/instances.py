@@ -69,26 +69,41 @@ def draw(seed: int, policy: str, *, most: int = 14) -> Instance:
     if rules["notice"] == "prepare":
         notice = np.maximum(notice, expected - random.integers(0, 9))
     width = random.integers(1, nodes + 1, n)
-    table = pd.DataFrame({
-        "submit": submit, "run": run_time,
-        "requested": np.maximum(1, run_time + random.integers(-3, 9, n)),
-        "nodes": width, "burst": burst,
-        "least": np.where(malleable, random.integers(1, width + 1), width),
-        "interval": np.where(random.random() < 0.15, np.inf, random.integers(2, 9, n)),
-        "charge": app * charged * ~burst, "app": app, "sys": app + random.integers(0, 4, n),
-        "longest": random.integers(0, 11, n),
-        "call": np.where(ahead & (notice < submit), notice, np.inf),
-        "expected_at": np.where(told, expected, submit),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "submit": submit,
+            "run": run_time,
+            "requested": np.maximum(1, run_time + random.integers(-3, 9, n)),
+            "nodes": width,
+            "burst": burst,
+            "least": np.where(malleable, random.integers(1, width + 1), width),
+            "interval": np.where(random.random() < 0.15, np.inf, random.integers(2, 9, n)),
+            "charge": app * charged * ~burst,
+            "app": app,
+            "sys": app + random.integers(0, 4, n),
+            "longest": random.integers(0, 11, n),
+            "call": np.where(ahead & (notice < submit), notice, np.inf),
+            "expected_at": np.where(told, expected, submit),
+        }
+    )
     return Instance(table, nodes, rules)
 
 
 FIELDS = [
-    ("submit_time", "submit"), ("run_time", "run"), ("requested_time", "requested"),
-    ("nodes", "nodes"), ("on_demand", "burst"), ("interval", "interval"), ("charge", "charge"),
-    ("app_write", "app"), ("sys_write", "sys"), ("longest_delay", "longest"),
-    ("call_time", "call"), ("expected_time", "expected_at"), ("least_nodes", "least"),
-]  # fmt: skip
+    ("submit_time", "submit"),
+    ("run_time", "run"),
+    ("requested_time", "requested"),
+    ("nodes", "nodes"),
+    ("on_demand", "burst"),
+    ("interval", "interval"),
+    ("charge", "charge"),
+    ("app_write", "app"),
+    ("sys_write", "sys"),
+    ("longest_delay", "longest"),
+    ("call_time", "call"),
+    ("expected_time", "expected_at"),
+    ("least_nodes", "least"),
+]
 """Fields of a job, and the columns of an instance that hold them."""
 
 
@@ -100,9 +115,14 @@ def arguments(instance: Instance) -> tuple[np.recarray, np.recarray]:
     jobs = records(len(table), JOB, **asked)
     given = {name: rules[name] for name in ("reserved", "weight", "step", "patience", "turn")}
     return jobs, records(
-        1, STATE, total_nodes=instance.nodes, solver=POLICIES[rules["policy"]],
-        deadline=DEADLINES[rules["deadline"]], notice=NOTICES[rules["notice"]], **given,
-    )  # fmt: skip
+        1,
+        STATE,
+        total_nodes=instance.nodes,
+        solver=POLICIES[rules["policy"]],
+        deadline=DEADLINES[rules["deadline"]],
+        notice=NOTICES[rules["notice"]],
+        **given,
+    )
 
 
 def schedule_of(instance: Instance) -> OnDemandSchedule:
@@ -114,13 +134,20 @@ def schedule_of(instance: Instance) -> OnDemandSchedule:
     names = ("interval", "app_write", "sys_write", "charge")
     policy = instance.rules["policy"]
     return OnDemandSchedule(
-        Workload(table, "random"), System.of(instance.nodes), policy, start_time, end_time,
-        on_demand=jobs.on_demand == 1, mechanism=policy, stretches=stretch_table(stretches),
+        Workload(table, "random"),
+        System.of(instance.nodes),
+        policy,
+        start_time,
+        end_time,
+        on_demand=jobs.on_demand == 1,
+        mechanism=policy,
+        stretches=stretch_table(stretches),
         evictions=eviction_table(evictions),
         checkpoints=pd.DataFrame({name: getattr(jobs, name) for name in names}),
-        reserved=instance.rules["reserved"], least_nodes=jobs.least_nodes,
+        reserved=instance.rules["reserved"],
+        least_nodes=jobs.least_nodes,
         calendar=instance.calendar,
-    )  # fmt: skip
+    )
 
 
 def theirs(instance: Instance, machine: type[Machine] = Machine) -> Machine:
@@ -151,9 +178,13 @@ def sixty_jobs() -> Workload:
     """Jobs of up to five nodes and 15 minutes, over three hours; some of a debug queue."""
     draws = np.random.default_rng(1)
     run_time = draws.integers(50, 900, 60).astype(float)
-    table = pd.DataFrame({
-        "submit_time": np.sort(draws.integers(1_000, 12_000, 60)), "run_time": run_time,
-        "requested_time": run_time + 60, "nodes": draws.integers(1, 6, 60),
-        "queue": np.where(draws.random(60) < 0.2, "debug", "batch"),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "submit_time": np.sort(draws.integers(1_000, 12_000, 60)),
+            "run_time": run_time,
+            "requested_time": run_time + 60,
+            "nodes": draws.integers(1, 6, 60),
+            "queue": np.where(draws.random(60) < 0.2, "debug", "batch"),
+        }
+    )
     return Workload(table, "sixty")

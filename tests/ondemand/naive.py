@@ -85,8 +85,20 @@ class Job:
 class Machine:
     """A run; `uses` has (second, job, nodes, use), `evictions` (job, action, time, done, kept)."""
 
-    def __init__(self, jobs, nodes, *, policy, deadline="least_loss", weight=0.0, notice="ignore",
-                 reserved=0, step=1, patience=0, turn=0.5):  # fmt: skip
+    def __init__(
+        self,
+        jobs,
+        nodes,
+        *,
+        policy,
+        deadline="least_loss",
+        weight=0.0,
+        notice="ignore",
+        reserved=0,
+        step=1,
+        patience=0,
+        turn=0.5,
+    ):
         self.jobs, self.total, self.policy, self.deadline = jobs, nodes, policy, deadline
         self.weight, self.notice, self.reserved = weight, notice, reserved
         self.step, self.patience, self.turn = step, patience, Fraction(turn)
@@ -377,13 +389,15 @@ class Machine:
         steps = max(arrival + burst.longest - self.now - busy, 0) // self.step
         waits = [j.own or j.reading + j.interval - j.done % j.interval for j in among]
         writes_of_own = [0 if job.own else job.app for job in among]
-        table = pd.DataFrame({
-            "nodes": [job.nodes for job in among],
-            "loss": [job.nodes * (job.done - job.kept) / 3600 for job in among],
-            "app_time": [float(a + b) for a, b in zip(waits, writes_of_own, strict=True)],
-            "sys_time": [float(job.sys) for job in among],
-            "app_wait": [float(wait) for wait in waits],
-        })  # fmt: skip
+        table = pd.DataFrame(
+            {
+                "nodes": [job.nodes for job in among],
+                "loss": [job.nodes * (job.done - job.kept) / 3600 for job in among],
+                "app_time": [float(a + b) for a, b in zip(waits, writes_of_own, strict=True)],
+                "sys_time": [float(job.sys) for job in among],
+                "app_wait": [float(wait) for wait in waits],
+            }
+        )
         horizon = 0 if self.policy == "kill" else steps * self.step
         solvers = {"greedy": solve_greedy, "dynamic_blocked": solve_blocked}
         problem = EvictionProblem(table, needed, horizon, step=self.step)
@@ -393,8 +407,10 @@ class Machine:
         late = [max(busy + time - early, 0) for time in plan.deadlines]
         tables = []
         for actions in plan.choices:
-            writes = [{1: 0, 2: w, 3: j.sys}.get(a, 0) for a, w, j in zip(
-                actions, writes_of_own, among, strict=True)]  # fmt: skip
+            writes = [
+                {1: 0, 2: w, 3: j.sys}.get(a, 0)
+                for a, w, j in zip(actions, writes_of_own, among, strict=True)
+            ]
             tables.append((writes, *self.timetable(actions, writes, waits, order, busy, early)))
         cost = [round(3600 * each) for each in plan.loss]
         if self.policy == "dynamic_blocked":

@@ -103,8 +103,13 @@ def test_checkpoints_are_written_for_as_long_as_they_take_and_one_at_a_time():
         if len(writes) > 1:
             break
     other = writes.iloc[-1]
-    both = tampered(schedule, "stretches", schedule.stretches.index.get_loc(writes.index[0]),
-                    start=other["start"], end=other["end"])  # fmt: skip
+    both = tampered(
+        schedule,
+        "stretches",
+        schedule.stretches.index.get_loc(writes.index[0]),
+        start=other["start"],
+        end=other["end"],
+    )
     refused(both, ": job |two checkpoints")
 
 

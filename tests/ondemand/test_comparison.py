@@ -49,9 +49,15 @@ def test_the_ledger_of_one_kill_is_what_one_counts_by_hand():
     """5 nodes do 5,000 s twice, a burst of 4 runs for 100 s, 8 nodes are there for 15,100 s."""
     hours = (ledger(run(policy="kill")) * 3600).round(6)
     assert hours.to_dict() == {
-        "batch": 80_000, "bursts": 400, "containers": 0, "lost": 25_000, "writing": 0,
-        "blocked": 0, "rereading": 0, "idle": 8 * 15_100 - 105_400,
-    }  # fmt: skip
+        "batch": 80_000,
+        "bursts": 400,
+        "containers": 0,
+        "lost": 25_000,
+        "writing": 0,
+        "blocked": 0,
+        "rereading": 0,
+        "idle": 8 * 15_100 - 105_400,
+    }
     row = measure(run(policy="kill"))
     assert (row["bursts"], row["missed"], row["delay"], row["evictions"]) == (1, 0, 0, 1)
     assert row["overhead"] == row["lost"] == pytest.approx(25_000 / 3600)

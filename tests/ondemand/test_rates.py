@@ -75,8 +75,12 @@ def test_until_the_predicted_arrival_jobs_stop_where_they_lose_nothing():
     schedule = run(jobs, told, policy="preempt", notice="predict", interval=900.0)
     events = schedule.evictions[EVENTS].to_dict("list")
     assert events == {
-        "job": [0], "action": ["kill"], "time": [4_500], "done": [4_500], "kept": [4_500],
-    }  # fmt: skip
+        "job": [0],
+        "action": ["kill"],
+        "time": [4_500],
+        "done": [4_500],
+        "kept": [4_500],
+    }
     assert schedule.bursts["delay"].tolist() == [0]
     read = schedule.checkpoints["app_write"][0]
     assert schedule.end_time[0] == 5_100 + read + 5_500

@@ -22,8 +22,9 @@ from tests.ondemand.instances import arguments, draw, draw_windows, schedule_of,
 from tests.strategies import workloads
 from tests.suites import THOROUGH
 
-MACHINE = System("small", {"main": 8}, memory_per_node=10.0, aggregate_bandwidth=8.0,
-                 node_bandwidth=2.0)  # fmt: skip
+MACHINE = System(
+    "small", {"main": 8}, memory_per_node=10.0, aggregate_bandwidth=8.0, node_bandwidth=2.0
+)
 EVICTING = [policy for policy in POLICIES if policy not in ("wait", "reserve", "share")]
 FULL_SPEED = [policy for policy in POLICIES if policy not in ("shrink", "share")]
 KNOBS = {policy: {"policy": policy, "reserved": 3 * (policy == "reserve")} for policy in POLICIES}
@@ -88,8 +89,10 @@ def test_a_system_level_checkpoint_delays_the_burst_and_loses_nothing():
     assert schedule.end_time[0] == 5_000 + write + 100 + write + 5_000
     hours = schedule.node_hours_by_use(0, 20_000) * HOUR
     assert hours.round(6).to_dict() == {
-        "run": 80_400, "checkpoint": 5 * write, "reread": 5 * write,
-    }  # fmt: skip
+        "run": 80_400,
+        "checkpoint": 5 * write,
+        "reread": 5 * write,
+    }
 
 
 def test_the_deadline_decides_between_loss_and_delay():
@@ -116,9 +119,9 @@ def test_of_deadlines_that_are_as_good_the_earliest_is_taken():
 
 
 @pytest.mark.parametrize(
-    ("policy", "killed"), [("kill", [0, 1]), ("dynamic", [0, 1]), ("preempt", [0, 1]),
-                           ("greedy", [2, 3])]
-)  # fmt: skip
+    ("policy", "killed"),
+    [("kill", [0, 1]), ("dynamic", [0, 1]), ("preempt", [0, 1]), ("greedy", [2, 3])],
+)
 def test_of_sets_that_lose_equally_little_the_one_of_the_docstring_is_taken(policy, killed):
     """Four equal jobs on all nodes, and a burst that needs two of them and must not wait."""
     jobs = workload_of(*[(0, 10_000, 10_000, 2)] * 4)
@@ -238,8 +241,9 @@ def test_without_bursts_added_checkpoints_are_longer_runs_under_easy(workload, i
         return seconds + charge * np.maximum(np.ceil(seconds / interval) - 1, 0)
 
     jobs = workload.jobs
-    jobs = jobs.assign(run_time=longer(jobs["run_time"]),
-                       requested_time=longer(jobs["requested_time"]))  # fmt: skip
+    jobs = jobs.assign(
+        run_time=longer(jobs["run_time"]), requested_time=longer(jobs["requested_time"])
+    )
     easy = simulate_easy(replace(workload, jobs=jobs), MACHINE)
     assert schedule.start_time.tolist() == easy.start_time.tolist()
     assert schedule.end_time.tolist() == easy.end_time.tolist()
@@ -267,9 +271,9 @@ def test_all_times_may_be_shifted(policy):
     for seed in range(200, 215):
         instance = draw(seed, policy)
         moved = ["submit", "call", "expected_at"]
-        later = instance._replace(table=instance.table.assign(**{
-            name: instance.table[name] + 1_000 for name in moved
-        }))  # fmt: skip
+        later = instance._replace(
+            table=instance.table.assign(**{name: instance.table[name] + 1_000 for name in moved})
+        )
         before, after = schedule_of(instance), schedule_of(later)
         assert (after.end_time - before.end_time == 1_000).all()
 

@@ -35,8 +35,15 @@ from tests.ondemand.test_simulation import MACHINE, run
 from tests.suites import ROOT
 from tests.zoo import ZOO
 
-STUDY = {"scale": "quick", "seed": 3, "rate": 4.0, "share": 0.25, "run_time": 3_600.0,
-         "longest_delay": 900.0, "bandwidth": 250.0}  # fmt: skip
+STUDY = {
+    "scale": "quick",
+    "seed": 3,
+    "rate": 4.0,
+    "share": 0.25,
+    "run_time": 3_600.0,
+    "longest_delay": 900.0,
+    "bandwidth": 250.0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +110,16 @@ def test_paired_differences_are_those_of_each_seed(runs):
 def test_the_best_policy_misses_few_deadlines_and_others_may_be_tied():
     rows = [
         (policy, stream, seed, missed, cost + noise * seed)
-        for policy, missed, cost, noise in (("a", 0.0, 5.0, 1.0), ("b", 0.0, 5.5, -1.0),
-                                            ("c", 0.0, 9.0, 1.0), ("d", 0.5, 1.0, 0.0),
-                                            ("e", 0.0, 1.0, 0.0))
+        for policy, missed, cost, noise in (
+            ("a", 0.0, 5.0, 1.0),
+            ("b", 0.0, 5.5, -1.0),
+            ("c", 0.0, 9.0, 1.0),
+            ("d", 0.5, 1.0, 0.0),
+            ("e", 0.0, 1.0, 0.0),
+        )
         for stream in ("x", "y")
         for seed in range(4)
-    ]  # fmt: skip
+    ]
     table = pd.DataFrame(rows, columns=["policy", "stream", "seed", "missed", "overhead"])
     table["stretch"] = np.where(table["policy"] == "e", 1.6, 1.0)
     table.loc[table["stream"] == "y", "missed"] = 1.0
@@ -230,8 +241,15 @@ def test_figures_show_what_their_tables_hold(runs):
     assert shares[0] == pytest.approx(100 * hours["batch"].iloc[0] / hours.iloc[0].sum(), abs=1e-3)
     listed = {bar.name for bar in picture.data[: len(LEDGER)] if bar.showlegend}
     assert {"batch jobs", "bursts"} <= listed and "filler containers" not in listed
-    table = pd.DataFrame({"rate": [1, 1], "nodes": [2, 4], "policy": ["kill", "none"],
-                          "mean": [3.0, np.nan], "tied": ["greedy", ""]})  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "rate": [1, 1],
+            "nodes": [2, 4],
+            "policy": ["kill", "none"],
+            "mean": [3.0, np.nan],
+            "tied": ["greedy", ""],
+        }
+    )
     squares = plot_best(table, title="map", labels={})
     texts = [text for trace in squares.data for text in trace.text]
     assert texts == ["<b>kill</b><br>3.0<br>or greedy", "none"]

@@ -73,8 +73,19 @@ def made_up(seed=0):
 def test_a_draw_has_table_1_and_gaussians_jobs(seed):
     drawn = draw_peregrine(made_up(), seed=seed)
     row, printed = describe({"PEREGRINE": drawn})["PEREGRINE"], TABLE_1["PEREGRINE"]
-    exact = ["jobs", "run min", "run 25%", "run 50%", "run 75%", "run max", "nodes min",
-             "nodes 25%", "nodes 50%", "nodes 75%", "nodes mean"]  # fmt: skip
+    exact = [
+        "jobs",
+        "run min",
+        "run 25%",
+        "run 50%",
+        "run 75%",
+        "run max",
+        "nodes min",
+        "nodes 25%",
+        "nodes 50%",
+        "nodes 75%",
+        "nodes mean",
+    ]
     assert row[exact].tolist() == printed[exact].tolist()
     near = ["node-hours", "run mean"]
     assert row[near].tolist() == pytest.approx(printed[near].tolist(), rel=5e-4)
@@ -158,17 +169,26 @@ def summary(**changed):
 
 def measured(table=None, **changed):
     """Measurements of the medians above."""
-    htc = summary(LIFO=[1.0, 1.1, 2.6, 2.9] + [3.0] * 6, RANDOM=[4.0] * 4 + [3.0] * 6,
-                  FIFO=[5.0, 5.0, 4.5, 2.5] + [2.0] * 6)  # fmt: skip
+    htc = summary(
+        LIFO=[1.0, 1.1, 2.6, 2.9] + [3.0] * 6,
+        RANDOM=[4.0] * 4 + [3.0] * 6,
+        FIFO=[5.0, 5.0, 4.5, 2.5] + [2.0] * 6,
+    )
     waste = pd.DataFrame({"high": [8.0, 2.0], "default": [32.0, 40.0]}, ["PAP", "PAP+"])
     parts = {
-        "peregrine": summary() if table is None else table, "choice": Agreement(0.3, 0.8),
-        "same_waste": 0.3, "tails": pd.DataFrame({"low": [0.1, 0.2], "high": [0.05, 0.1]}),
-        "outlasting": {"htc": 0.4, "peregrine": 0.7}, "within_extreme": 0.9,
+        "peregrine": summary() if table is None else table,
+        "choice": Agreement(0.3, 0.8),
+        "same_waste": 0.3,
+        "tails": pd.DataFrame({"low": [0.1, 0.2], "high": [0.05, 0.1]}),
+        "outlasting": {"htc": 0.4, "peregrine": 0.7},
+        "within_extreme": 0.9,
         "states": {"htc": 14_500, "peregrine": 168_000},
-        "htc": htc, "larger": summary(LIFO=[24.0] * 10), "larger_choice": Agreement(0.1, 0.9),
-        "waste": dict.fromkeys(CLASSES, waste), "white": 0.6,
-    }  # fmt: skip
+        "htc": htc,
+        "larger": summary(LIFO=[24.0] * 10),
+        "larger_choice": Agreement(0.1, 0.9),
+        "waste": dict.fromkeys(CLASSES, waste),
+        "white": 0.6,
+    }
     return Measurements(**(parts | changed))
 
 
@@ -176,23 +196,36 @@ def test_every_number_by_hand():
     found = numbers(measured()).round(6)
     assert list(found.index) == list(MEASURES)
     expected = {
-        "htc-lifo-wastes-less-60": (1.0 - 4.0) / 4, "htc-lifo-wastes-less-120": (1.1 - 4.0) / 4,
-        "htc-lifo-wastes-less-1200": (2.6 - 4.0) / 4, "htc-lifo-wastes-less-1800": (2.9 - 2.5) / 4,
+        "htc-lifo-wastes-less-60": (1.0 - 4.0) / 4,
+        "htc-lifo-wastes-less-120": (1.1 - 4.0) / 4,
+        "htc-lifo-wastes-less-1200": (2.6 - 4.0) / 4,
+        "htc-lifo-wastes-less-1800": (2.9 - 2.5) / 4,
         "htc-short-grace-better": (1.1 - 2.6) / 4,
-        "peregrine-lifo-pap-waste-less": (22 - 80) / 80, "peregrine-lifo-pap-alike": 2 / 80,
-        "peregrine-same-nodes": 0.3, "peregrine-short-grace-no-matter": 0.0,
+        "peregrine-lifo-pap-waste-less": (22 - 80) / 80,
+        "peregrine-lifo-pap-alike": 2 / 80,
+        "peregrine-same-nodes": 0.3,
+        "peregrine-short-grace-no-matter": 0.0,
         # (22 - 80) / 80 and (24 - 80) / 80, 2 / 80 both, 0.8 and 0.9
         "larger-partition-similar": 0.1,
-        "fifo-random-medians-fall": -5.0, "fifo-random-quartiles-fall": -5.0,
-        "lifo-pap-medians-stay": 0.0, "lifo-pap-quartiles-stay": 0.0, "lifo-pap-tails-grow": 0.05,
+        "fifo-random-medians-fall": -5.0,
+        "fifo-random-quartiles-fall": -5.0,
+        "lifo-pap-medians-stay": 0.0,
+        "lifo-pap-quartiles-stay": 0.0,
+        "lifo-pap-tails-grow": 0.05,
         "waste-goes-to-zero": 1.6 / 80,
         # LIFO and PAP stay on PEREGRINE; on HTC LIFO loses (1.0 - 2.9) / 4, PAP nothing
         "shorter-grace-wastes-less": 0.0,
-        "most-jobs-outlast-grace": 0.7, "htc-samples": 14_500, "peregrine-samples": 168_000,
-        "bigmem-high": -0.75, "bigmem-default": 0.25, "bigmem-total": 0.05,
-        "gaussian-high": -0.75, "gaussian-default": 0.25, "gaussian-total": 0.05,
+        "most-jobs-outlast-grace": 0.7,
+        "htc-samples": 14_500,
+        "peregrine-samples": 168_000,
+        "bigmem-high": -0.75,
+        "bigmem-default": 0.25,
+        "bigmem-total": 0.05,
+        "gaussian-high": -0.75,
+        "gaussian-default": 0.25,
+        "gaussian-total": 0.05,
         "rest-mostly-white": 0.6,
-    }  # fmt: skip
+    }
     assert found.to_dict() == pytest.approx(expected, abs=1e-6)
 
 
@@ -423,9 +456,12 @@ def test_a_twin_decides_only_what_table_1_does():
     table, twin = verdicts(), verdicts(inputs=Inputs())
     changed = twin.index[twin["verdict"] != table["verdict"]]
     assert list(changed) == [
-        "lifo-pap-tails-grow", "gaussian-high", "gaussian-default", "gaussian-total",
+        "lifo-pap-tails-grow",
+        "gaussian-high",
+        "gaussian-default",
+        "gaussian-total",
         "peregrine-samples",
-    ]  # fmt: skip
+    ]
     assert twin.loc[changed, "why"].str.contains("PEREGRINE-10k would decide").all()
 
 

@@ -120,11 +120,16 @@ def test_lifo_against_the_others_is_a_ratio_of_means(monkeypatch):
     assert table["grace_period"].tolist() == pytest.approx([r * typical for r in (0.1, 1.0, 9.0)])
     means = {
         policy: wasted_cycles(
-            GOLDEN, policy=policy, preempted=2, grace_periods=table["grace_period"].tolist(),
+            GOLDEN,
+            policy=policy,
+            preempted=2,
+            grace_periods=table["grace_period"].tolist(),
             moments=table_states(),
-        ).mean().to_numpy()
+        )
+        .mean()
+        .to_numpy()
         for policy in ("LIFO", "FIFO", "RANDOM")
-    }  # fmt: skip
+    }
     expected = means["LIFO"][:2] / np.minimum(means["FIFO"], means["RANDOM"])[:2]
     assert table["relative"].iloc[:2].tolist() == pytest.approx(expected.tolist())
     assert np.isnan(table["relative"].iloc[2]), "beyond all run times nothing is wasted"

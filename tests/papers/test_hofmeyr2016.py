@@ -206,10 +206,19 @@ def test_own_data_are_interpolated_linearly_in_the_order_of_the_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("rows", "row"),
-    [("", ""), ("a,,10\n", "a, nan, 10"), (",1,10\n", "nan, 1.0, 10.0"), ("a,0,10\n", "a, 0, 10"),
-     ("a,1.5,10\n", "a, 1.5, 10"), ("a,1,nan\n", "a, 1, nan"), ("a,1,inf\n", "a, 1, inf"),
-     ("a,1,-3\n", "a, 1, -3"), ("a,1,10\nb,1,4\na,1,9\n", "a, 1, 9"), ("a,one,9\n", "a, one, 9")],
-)  # fmt: skip
+    [
+        ("", ""),
+        ("a,,10\n", "a, nan, 10"),
+        (",1,10\n", "nan, 1.0, 10.0"),
+        ("a,0,10\n", "a, 0, 10"),
+        ("a,1.5,10\n", "a, 1.5, 10"),
+        ("a,1,nan\n", "a, 1, nan"),
+        ("a,1,inf\n", "a, 1, inf"),
+        ("a,1,-3\n", "a, 1, -3"),
+        ("a,1,10\nb,1,4\na,1,9\n", "a, 1, 9"),
+        ("a,one,9\n", "a, one, 9"),
+    ],
+)
 def test_a_row_that_cannot_be_used_is_named(tmp_path, rows, row):
     path = written(tmp_path, f"application,nodes,run_time\n{rows}")
     message = f"mine.csv: a row of application, nodes, run_time is '{row}'; expected a name"
@@ -254,15 +263,19 @@ def test_numbers_within_a_factor_are_met_and_means_over_seeds_are_geometric():
     assert words.index.tolist() == ["printed", "as printed", "off", "two"]
     assert words["met"].tolist() == ["", "8 of 8", "0 of 8", "8 of 8"]
     assert words.loc["printed", ["batch", "batch, noise", "EASY"]].tolist() == [
-        "137", "1,009", "not printed"
-    ]  # fmt: skip
+        "137",
+        "1,009",
+        "not printed",
+    ]
     assert words.loc["two", "batch"] == "137 (8.04 to 2.33e+03)"
     table = pd.DataFrame([*rows, row("one", 1.0)])
     table.loc[table["assumptions"] == "one", "not SPMD"] = math.nan
     words = compare_printed(table)
     assert words.loc["one", ["batch", "not SPMD", "met"]].tolist() == [
-        "137", "not simulated", "7 of 7"
-    ]  # fmt: skip
+        "137",
+        "not simulated",
+        "7 of 7",
+    ]
 
 
 def test_every_assumption_makes_jobs_and_numbers():
@@ -294,10 +307,13 @@ def test_an_overhead_slows_by_processor_sharing_as_the_bound_says():
     if SLOW:
         return
     rng, n, load = np.random.default_rng(1), 60_000, 0.7
-    jobs = pd.DataFrame({
-        "submit_time": np.cumsum(rng.exponential(100 / load, n)),
-        "run_time": rng.exponential(100.0, n), "nodes": 1,
-    })  # fmt: skip
+    jobs = pd.DataFrame(
+        {
+            "submit_time": np.cumsum(rng.exponential(100 / load, n)),
+            "run_time": rng.exponential(100.0, n),
+            "nodes": 1,
+        }
+    )
     workload, one = Workload(jobs, "Poisson"), System.of(1)
     times = []
     for overhead in (0.0, 0.1):
@@ -347,8 +363,10 @@ def test_tables_of_slowdowns_are_those_of_the_jobs():
 
 def test_a_map_has_sizes_upwards_and_batch_over_sharing(runs):
     """One node or 2 to 9, ten hours or a hundred: batch is 10 times, half, 100 and a tenth."""
-    edges = {"nodes_edges": np.array([1.0, 2.0, 10.0]),
-             "length_edges": np.array([3_600.0, 36_000.0, 360_000.0])}  # fmt: skip
+    edges = {
+        "nodes_edges": np.array([1.0, 2.0, 10.0]),
+        "length_edges": np.array([3_600.0, 36_000.0, 360_000.0]),
+    }
     counts = np.array([[2, 4], [5, 1]])
     sums = np.array([[100.0, 8.0], [1000.0, 1.0]]), np.array([[10.0, 16.0], [10.0, 10.0]])
     batch = runs.first("sharing")._replace(slowdown_sums=sums[0], counts=counts, **edges)
@@ -364,8 +382,11 @@ def test_a_map_has_sizes_upwards_and_batch_over_sharing(runs):
     np.testing.assert_allclose(alone.z, np.log10([[50, 2], [200, 1]]))
     table = bin_table(batch, shared)
     assert table[["nodes", "run_time", "jobs"]].to_numpy().tolist() == [
-        [1, 3_600, 2], [1, 36_000, 4], [2, 3_600, 5], [2, 36_000, 1]
-    ]  # fmt: skip
+        [1, 3_600, 2],
+        [1, 36_000, 4],
+        [2, 3_600, 5],
+        [2, 36_000, 1],
+    ]
     np.testing.assert_allclose(table["ratio"], [10, 0.5, 100, 0.1])
 
 
@@ -376,8 +397,9 @@ def test_a_map_has_sizes_upwards_and_batch_over_sharing(runs):
 )
 def test_utilizations_that_are_about_equal_look_so(utilizations, batch, expected):
     """An axis of four points at least, or all and a little more."""
-    costs = pd.DataFrame({"memory": "limited", "overhead": [0.0, 0.1],
-                          "utilization": utilizations, "slowdown": 2.0})  # fmt: skip
+    costs = pd.DataFrame(
+        {"memory": "limited", "overhead": [0.0, 0.1], "utilization": utilizations, "slowdown": 2.0}
+    )
     figure = drawn._overheads(costs, batch=batch)
     assert figure.layout.yaxis.range == pytest.approx(expected)
 

@@ -30,17 +30,28 @@ SMALL, LARGE = (600.0, 3.0, 0.3, 0.2), (600.0, 3.0, 1.5, 0.2)
 SLOW, LATE = (9.0,) * 4, (9.0, 9.0, 9.0, 0.8)
 
 
-def summary(policy="time-sharing", mean=7.9, *, quartile=7.0, small=(1.0,) * 4, large=(1.0,) * 4,
-            **changed) -> RunSummary:  # fmt: skip
+def summary(
+    policy="time-sharing", mean=7.9, *, quartile=7.0, small=(1.0,) * 4, large=(1.0,) * 4, **changed
+) -> RunSummary:
     """Slowdowns of a thousand jobs in each of two bins of size and four of length."""
     fields = {
-        "policy": policy, "data": "made (seed 0)", "jobs": 8000, "utilization": 0.89,
-        "cpu_load": 9.0, "mean_slowdown": mean, "waited": 0.3, "node_seconds": 1.0,
-        "quantiles": np.full(len(LEVELS), quartile), "nodes_edges": np.array([1.0, 60.0, 5577.0]),
-        "length_edges": 3600 * HOURS, "slowdown_sums": 1000 * np.array([small, large]),
-        "counts": np.full((2, 4), 1000), "weeks": np.array([1.0, 2.0]),
-        "weekly_utilization": np.array([0.9, 0.9]), "weekly_load": np.array([8.0, 15.0]),
-    }  # fmt: skip
+        "policy": policy,
+        "data": "made (seed 0)",
+        "jobs": 8000,
+        "utilization": 0.89,
+        "cpu_load": 9.0,
+        "mean_slowdown": mean,
+        "waited": 0.3,
+        "node_seconds": 1.0,
+        "quantiles": np.full(len(LEVELS), quartile),
+        "nodes_edges": np.array([1.0, 60.0, 5577.0]),
+        "length_edges": 3600 * HOURS,
+        "slowdown_sums": 1000 * np.array([small, large]),
+        "counts": np.full((2, 4), 1000),
+        "weeks": np.array([1.0, 2.0]),
+        "weekly_utilization": np.array([0.9, 0.9]),
+        "weekly_load": np.array([8.0, 15.0]),
+    }
     return RunSummary(**(fields | changed))
 
 
@@ -123,14 +134,22 @@ OTHERS = {
     "noise-batch": {("noisy batch", BATCH, True): NOISY._replace(mean_slowdown=270.0)},
     "noise-batch-quartile": {("noisy batch", BATCH, True): summary(BATCH, 1009.0, quartile=13.0)},
     "noise-timesharing": {("noise", SHARED, True): summary(mean=34.0)},
-    "short-jobs-better": {("sharing", BATCH): summary(BATCH, 137.0, small=(490.0, *SMALL[1:]),
-                                                      large=(490.0, *LARGE[1:]))},
-    "long-jobs-worse": {("sharing", BATCH): summary(BATCH, 137.0, small=(*SMALL[:3], 0.3),
-                                                    large=(*LARGE[:3], 0.3))},
-    "crossover": {("sharing", BATCH): summary(BATCH, 137.0, small=(600.0, 3.0, 1.2, 0.2),
-                                              large=LARGE)},
-    "crossover-large": {("sharing", BATCH): summary(BATCH, 137.0, small=(*SMALL[:3], 0.1),
-                                                    large=(600.0, 0.5, 0.5, 0.1))},
+    "short-jobs-better": {
+        ("sharing", BATCH): summary(
+            BATCH, 137.0, small=(490.0, *SMALL[1:]), large=(490.0, *LARGE[1:])
+        )
+    },
+    "long-jobs-worse": {
+        ("sharing", BATCH): summary(BATCH, 137.0, small=(*SMALL[:3], 0.3), large=(*LARGE[:3], 0.3))
+    },
+    "crossover": {
+        ("sharing", BATCH): summary(BATCH, 137.0, small=(600.0, 3.0, 1.2, 0.2), large=LARGE)
+    },
+    "crossover-large": {
+        ("sharing", BATCH): summary(
+            BATCH, 137.0, small=(*SMALL[:3], 0.1), large=(600.0, 0.5, 0.5, 0.1)
+        )
+    },
     "overhead-5": {("overheads", UNLIMITED, False, 0.05): summary(mean=12.5)},
     "overhead-knee": {("overheads", UNLIMITED, False, 0.13): summary(mean=12.0)},
     "overhead-13": {("greatest overhead", UNLIMITED, False, 0.13): summary(utilization=0.86)},
@@ -139,21 +158,26 @@ OTHERS = {
     "turnaround-scales": {("sharing", SHARED): summary(large=(3.0, 1.0, 1.0, 1.0))},
     "turnaround-batch": {},
     "turnaround-largest": {},
-    "noise-wins": {("noise", BATCH, True): NOISY._replace(slowdown_sums=1000 * np.array(
-        [(0.5,) * 4, SLOW]))},
+    "noise-wins": {
+        ("noise", BATCH, True): NOISY._replace(slowdown_sums=1000 * np.array([(0.5,) * 4, SLOW]))
+    },
     "not-spmd-no-noise": {("noise", NOT_SPMD, True): summary(mean=3.7)},
     "slowdown-noise-batch": {("noisy batch", BATCH, True): NOISY._replace(mean_slowdown=1600.0)},
     "quartile-batch": {("batch", BATCH): BATCHED._replace(quantiles=np.full(len(LEVELS), 20.0))},
     "quartile-noise-batch": {("noisy batch", BATCH, True): summary(BATCH, 1009.0, quartile=40.0)},
     "slowdown-noise-timesharing": {("noise", SHARED, True): summary(mean=20.0)},
     "means-near-medians": {("sharing", SHARED): summary(quartile=6.0)},
-    "crossover-large-hours": {("sharing", BATCH): summary(BATCH, 137.0, small=SMALL,
-                                                          large=(*LARGE[:3], 0.9))},
+    "crossover-large-hours": {
+        ("sharing", BATCH): summary(BATCH, 137.0, small=SMALL, large=(*LARGE[:3], 0.9))
+    },
     "crossover-not-spmd": {("sharing", NOT_SPMD_BATCH): summary(small=SMALL, large=SMALL)},
     "slowdown-uncorrelated": {("sharing", SHARED): summary(small=(0.9, 1.0, 1.1, 1.2))},
-    "load-climbs": {("greatest overhead", UNLIMITED, False, 0.13): summary(
-        utilization=0.83, weekly_load=np.array([9.0, 8.0]))},
-}  # fmt: skip
+    "load-climbs": {
+        ("greatest overhead", UNLIMITED, False, 0.13): summary(
+            utilization=0.83, weekly_load=np.array([9.0, 8.0])
+        )
+    },
+}
 OTHER_SCALING = {
     "turnaround-batch": applications((1, 0.9), (2, 0.45)),
     "turnaround-largest": applications((1, 40.0), (100, 3.0)),
@@ -223,8 +247,11 @@ def test_few_jobs_on_a_node_decide_only_what_more_could_not_change():
     verdicts = judged(made(first=LIGHT))
     undecided = {claim for claim, verdict in verdicts.items() if verdict.verdict == "unknown"}
     assert undecided == set(WITH_MORE_JOBS) - {"slowdown-order", "overhead-knee"}
-    for claim, goes in (("crossover", "greater or less"), ("overhead-5", "greater"),
-                        ("turnaround-scales", "less")):  # fmt: skip
+    for claim, goes in (
+        ("crossover", "greater or less"),
+        ("overhead-5", "greater"),
+        ("turnaround-scales", "less"),
+    ):
         assert verdicts[claim].why == (
             f"Edison's 5,576 nodes have 9 jobs each, which makes it {goes}; the 5,576 nodes here "
             "have 5.9"
@@ -235,16 +262,25 @@ def test_few_jobs_on_a_node_decide_only_what_more_could_not_change():
 
 @pytest.mark.parametrize("claim", sorted(WITH_MORE_JOBS)[::3])
 def test_few_jobs_on_a_node_fail_only_what_more_would_fail_the_more(claim):
-    beyond = {"slowdown-timesharing", "cpu-load-mean", "cpu-load-week", "noise-timesharing",
-              "slowdown-noise-timesharing", "overhead-5", "turnaround-scales"}  # fmt: skip
+    beyond = {
+        "slowdown-timesharing",
+        "cpu-load-mean",
+        "cpu-load-week",
+        "noise-timesharing",
+        "slowdown-noise-timesharing",
+        "overhead-5",
+        "turnaround-scales",
+    }
     found = judged(other(claim, first=LIGHT))[claim].verdict
     assert found == ("fails" if claim in beyond else "unknown")
 
 
 def test_each_kind_of_run_may_have_seeds_of_its_own():
     runs = made()
-    more = [("batch", BATCH, False, 0.0, seed, BATCHED._replace(mean_slowdown=mean))
-            for seed, mean in ((1, 130.0), (2, 144.0))]  # fmt: skip
+    more = [
+        ("batch", BATCH, False, 0.0, seed, BATCHED._replace(mean_slowdown=mean))
+        for seed, mean in ((1, 130.0), (2, 144.0))
+    ]
     table = pd.concat([runs.table, pd.DataFrame(more, columns=runs.table.columns)])
     verdicts, alone = judged(runs._replace(table=table)), judged(runs)
     assert verdicts["slowdown-batch"].ours == "137 (121 to 155; 3 seeds); first seed 137"
@@ -333,8 +369,10 @@ def test_jobs_that_wait_for_memory_are_said_to():
     ("busy", "verdict"), [(0.85, "by construction"), (0.83, "fails"), (0.95, "fails")]
 )
 def test_utilizations_are_near_one_another_and_the_printed_one(busy, verdict):
-    both = {("sharing", BATCH): BATCHED._replace(utilization=busy),
-            ("sharing", SHARED): summary(utilization=busy)}  # fmt: skip
+    both = {
+        ("sharing", BATCH): BATCHED._replace(utilization=busy),
+        ("sharing", SHARED): summary(utilization=busy),
+    }
     assert judged(made(first=both))["same-utilization"].verdict == verdict
 
 

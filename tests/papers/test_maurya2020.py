@@ -59,10 +59,19 @@ def table(seconds=None, optimum=OPTIMUM, greedy=GREEDY, bound=False, optimal=Tru
         for solver, spent, loss in solvers:
             searched = solver == "backtracking"
             for deadline, lost in zip(DEADLINES, loss, strict=True):
-                rows.append((scenario, needed, solver, deadline, spent, lost,
-                             bound and searched, optimal))  # fmt: skip
-    columns = ["scenario", "nodes_needed", "solver", "deadline", "response_time", "loss", "bound",
-               "optimal"]  # fmt: skip
+                rows.append(
+                    (scenario, needed, solver, deadline, spent, lost, bound and searched, optimal)
+                )
+    columns = [
+        "scenario",
+        "nodes_needed",
+        "solver",
+        "deadline",
+        "response_time",
+        "loss",
+        "bound",
+        "optimal",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -180,16 +189,18 @@ def test_optimum_falls_counts_the_cases_in_which_it_rises():
 
 UNKNOWN = {
     "five-orders-of-magnitude": (
-        {"comparison": table(slower(2, 1e-2), bound=True)}, "stopped after 60 s"
+        {"comparison": table(slower(2, 1e-2), bound=True)},
+        "stopped after 60 s",
     ),
     "same-optimum": ({"comparison": table(optimal=False)}, "no search came to its end"),
     "greedy-excess-grows": (
-        {"survey": survey(greedy=(90.0, 80.0, 10.0))}, "the same at the first and the last"
+        {"survey": survey(greedy=(90.0, 80.0, 10.0))},
+        "the same at the first and the last",
     ),
     "most-frequent-occupancy": ({"theta": False}, "not a log of Theta"),
     "jobs-near-full": ({"theta": False}, "not a log of Theta"),
     "share-under-30-minutes": ({"theta": False}, "not a log of Theta"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("claim", UNKNOWN)

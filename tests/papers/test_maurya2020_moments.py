@@ -51,18 +51,27 @@ SETTING = Setting(THETA.with_nodes(180), (20, 80, 10_000), seed=3)
 def busy():
     """Sixty jobs that queue for 180 nodes."""
     random = np.random.default_rng(5)
-    rows = [(0.0, int(run), int(nodes)) for run, nodes in zip(
-        random.integers(2000, 12_000, 60), random.integers(5, 40, 60), strict=True)]  # fmt: skip
+    rows = [
+        (0.0, int(run), int(nodes))
+        for run, nodes in zip(
+            random.integers(2000, 12_000, 60), random.integers(5, 40, 60), strict=True
+        )
+    ]
     return simulate_fcfs(schedule(*rows).workload, THETA.with_nodes(180))
 
 
 def test_full_moments_are_the_whole_hours_at_which_nearly_all_nodes_are_held():
     """From 100 s on, every hour: 97 of 100 nodes are full, 96 are not, 101 are too many."""
     example = schedule(
-        (100, 2 * HOUR, 60), (100, HOUR, 37), (100 + HOUR, HOUR, 36), (100 + 2 * HOUR, HOUR, 100),
-        (100 + 3 * HOUR, HOUR, 100), (100 + 3 * HOUR, HOUR, 1), (100 + 4 * HOUR, 100, 5),
+        (100, 2 * HOUR, 60),
+        (100, HOUR, 37),
+        (100 + HOUR, HOUR, 36),
+        (100 + 2 * HOUR, HOUR, 100),
+        (100 + 3 * HOUR, HOUR, 100),
+        (100 + 3 * HOUR, HOUR, 1),
+        (100 + 4 * HOUR, 100, 5),
         system=System.of(100),
-    )  # fmt: skip
+    )
     moments = full_moments(example, SETTING, occupied=100)
     assert moments.times.tolist() == [100.0, 100.0 + 2 * HOUR]
     assert moments.jobs.tolist() == [2, 1] and moments.total == 2 and moments.hours == 4
@@ -170,8 +179,10 @@ def test_short_jobs_are_counted_by_size():
         (0, 60, 4), (0, 1799, 8), (0, 1800, 8), (0, 9, 200), (0, 9999, 200)
     ).workload
     assert short_shares(workload).round(3).to_dict() == {
-        "all": 0.6, "≤ 8 nodes": 0.667, "≥ 128 nodes": 0.5
-    }  # fmt: skip
+        "all": 0.6,
+        "≤ 8 nodes": 0.667,
+        "≥ 128 nodes": 0.5,
+    }
     few = short_shares(schedule((0, 60, 4)).workload)
     assert few["all"] == 1.0 and np.isnan(few["≥ 128 nodes"])
     assert short_shares(theta(seed=0)).between(0, 1).all()
@@ -180,10 +191,14 @@ def test_short_jobs_are_counted_by_size():
 def test_moments_have_a_panel_of_jobs_and_one_per_number_of_nodes():
     shares = [0.5, 0.0, 0.3, 0.2]
     kinds = pd.DataFrame(
-        [(needed, deadline, kind, share) for needed in (8, 16) for deadline in (0.0, 60.0)
-         for kind, share in zip(KINDS, shares, strict=True)],
+        [
+            (needed, deadline, kind, share)
+            for needed in (8, 16)
+            for deadline in (0.0, 60.0)
+            for kind, share in zip(KINDS, shares, strict=True)
+        ],
         columns=["nodes_needed", "deadline", "kind", "share"],
-    )  # fmt: skip
+    )
     figure = plot_moments(kinds, pd.Series([4, 4, 6, 12]), title="Moments")
     jobs, *bars = figure.data
     assert list(jobs.x) == [4, 6, 12] and list(jobs.y) == [50.0, 25.0, 25.0]

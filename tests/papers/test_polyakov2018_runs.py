@@ -121,8 +121,12 @@ def test_of_known_logs_those_that_are_here_are_read(monkeypatch):
 
 
 def test_a_load_that_no_queue_reaches_takes_more():
-    rows = [("rescheduled", 5, 0.8), ("rescheduled", 10, 0.9), ("rescheduled", 20, 0.95),
-            ("not rescheduled", 5, 0.7)]  # fmt: skip
+    rows = [
+        ("rescheduled", 5, 0.8),
+        ("rescheduled", 10, 0.9),
+        ("rescheduled", 20, 0.95),
+        ("not rescheduled", 5, 0.7),
+    ]
     table = queue_for(pd.DataFrame(rows, columns=["variant", "queue_depth", "mean"]))
     assert table.iloc[:, 0].to_dict() == {"rescheduled": 10, "not rescheduled": "more"}
 
@@ -152,8 +156,14 @@ def test_recorded_load_is_of_the_time_in_which_jobs_were_submitted():
 
 def test_differences_are_paired_over_seeds():
     """Loads scatter by seed, and the second case is 1 to 3 above the first in each."""
-    rows = [("old", 0, 10), ("old", 1, 50), ("old", 2, 90), ("new", 2, 92), ("new", 0, 13),
-            ("new", 1, 51)]  # fmt: skip
+    rows = [
+        ("old", 0, 10),
+        ("old", 1, 50),
+        ("old", 2, 90),
+        ("new", 2, 92),
+        ("new", 0, 13),
+        ("new", 1, 51),
+    ]
     table = paired_table(pd.DataFrame(rows, columns=["case", "seed", "x"]), "case", "x")
     assert table.index.tolist() == ["old", "new"]
     assert table.loc["old"].tolist() == [50, 0, 0, 0]

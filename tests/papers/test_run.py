@@ -142,8 +142,10 @@ def test_a_notebook_gets_what_it_has_parameters_for(tmp_path, monkeypatch):
     assert parameters(tmp_path) == {"scale": "quick", "trace": "synthetic"}
     assert parameters(tmp_path, declared="n: int = 1") == {}
     assert parameters(tmp_path, trace="KTH-SP2", cores="8", nodes="9") == {
-        "scale": "quick", "trace": "KTH-SP2", "cores_per_node": 8,
-    }  # fmt: skip
+        "scale": "quick",
+        "trace": "KTH-SP2",
+        "cores_per_node": 8,
+    }
     for here, trace in {tmp_path: "KTH-SP2", None: "synthetic"}.items():
         monkeypatch.setattr(run, "find_trace", lambda name, here=here: here)
         assert parameters(tmp_path, named="KTH-SP2")["trace"] == trace

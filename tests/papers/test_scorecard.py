@@ -58,8 +58,9 @@ def test_verdicts_of_all_notebooks_are_joined_and_counted(figures):
 def test_verdicts_that_differ_from_those_of_another_seed_are_counted():
     here, there = judged("1-a", one="fails", two="holds"), judged("1-a", one="holds", two="holds")
     assert scorecard.differences(here, there).splitlines() == [
-        "1-a one: fails (x); there holds (x)", "1 of 2 verdicts differ"
-    ]  # fmt: skip
+        "1-a one: fails (x); there holds (x)",
+        "1 of 2 verdicts differ",
+    ]
 
 
 def test_a_table_of_nothing_has_its_columns(figures):
@@ -70,8 +71,11 @@ def test_a_table_of_nothing_has_its_columns(figures):
 
 def test_limits_stand_beside_our_number(figures):
     rules = read_rules()
-    claims = Claims("1-a", data="a log", table=rules.iloc[:1].assign(
-        system="1-a", claim="first", statistic="value", limits="≥ 30"))  # fmt: skip
+    claims = Claims(
+        "1-a",
+        data="a log",
+        table=rules.iloc[:1].assign(system="1-a", claim="first", statistic="value", limits="≥ 30"),
+    )
     claims.judge({"first": Samples([31.0], "{:.0f} times")})
     write(figures, "1-a", claims.table())
     scorecard.main()
@@ -96,15 +100,19 @@ def test_runs_at_paper_scale_take_the_place_of_those_stored(figures):
     write(figures, "1-a", table, scale="paper")
     write(figures, "2-b", judged("2-b", one="fails"))
     path = figures / "paper-scale.csv"
-    old = [("1-a", "gone", "1", "fails", "a log", "2026-01-01", "abc"),
-           ("1-a", "left", "1", "holds", "a log", "2026-01-01", "abc"),
-           ("2-b", "one", "2", "holds", "a log", "2026-01-01", "abc")]  # fmt: skip
+    old = [
+        ("1-a", "gone", "1", "fails", "a log", "2026-01-01", "abc"),
+        ("1-a", "left", "1", "holds", "a log", "2026-01-01", "abc"),
+        ("2-b", "one", "2", "holds", "a log", "2026-01-01", "abc"),
+    ]
     pd.DataFrame(old, columns=STORED).to_csv(path, index=False)
     scorecard.store(figures, path)
     stored = pd.read_csv(path, dtype=str)
     assert stored[["system", "claim", "verdict"]].to_numpy().tolist() == [
-        ["1-a", "left", "holds"], ["1-a", "one", "holds"], ["2-b", "one", "holds"]
-    ]  # fmt: skip
+        ["1-a", "left", "holds"],
+        ["1-a", "one", "holds"],
+        ["2-b", "one", "holds"],
+    ]
     assert (stored["date"] == "2026-01-01").tolist() == [True, False, True]
     assert stored["commit"].notna().all()
 

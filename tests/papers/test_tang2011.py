@@ -32,13 +32,23 @@ def made_up(by, values) -> pd.DataFrame:
     rows = [
         (machine, value, scheme, seed, 500, 50, wait * k, 2.0 * k, 0.0, 0.0)
         if (wait := {"base": 10.0, "ideal": 12.0}.get(scheme))
-        else (machine, value, scheme, seed, 500, 50, 15.0 * k, 3.0 * k,
-              6.0 + 3.0 * (scheme[at] == "Y"), 40.0 * (scheme[at] == "H"))
+        else (
+            machine,
+            value,
+            scheme,
+            seed,
+            500,
+            50,
+            15.0 * k,
+            3.0 * k,
+            6.0 + 3.0 * (scheme[at] == "Y"),
+            40.0 * (scheme[at] == "H"),
+        )
         for k, value in enumerate(values, start=1)
         for seed in (0, 1)
         for scheme in ("base", "ideal", *SCHEMES)
         for at, machine in enumerate(("intrepid", "eureka"))
-    ]  # fmt: skip
+    ]
     columns = ["machine", by, "scheme", "seed", "jobs", "paired", "wait", "slowdown", "sync_up"]
     table = pd.DataFrame(rows, columns=[*columns, "lost"]).assign(lost_share=0, stuck=0, apart=0)
     return table.assign(drained=np.where(table["scheme"] == "HH", 2.5, 1.25))

@@ -94,16 +94,23 @@ def test_ratios_to_the_ideal_and_differences_are_paired_by_seed():
         for machine in ("intrepid", "eureka")
         for seed in (0, 1)
         for scheme, times, more in (
-            ("base", 0.5, 0), ("ideal", 1, 0), ("HH", 3, 1), ("HY", 2, 3), ("YH", 2, 2),
+            ("base", 0.5, 0),
+            ("ideal", 1, 0),
+            ("HH", 3, 1),
+            ("HY", 2, 3),
+            ("YH", 2, 2),
             ("YY", 1.5, 8),
         )
-    ]  # fmt: skip
+    ]
     columns = ["machine", "share", "seed", "scheme", "wait", "sync_up", "stuck"]
     table = pd.DataFrame(rows, columns=columns)
     ratios = over_ideal(table, "share").set_index(["machine", "scheme"])
     assert ratios.loc["eureka", ["mean", "low", "high"]].to_numpy().tolist() == [
-        [3] * 3, [2] * 3, [2] * 3, [1.5] * 3
-    ]  # fmt: skip
+        [3] * 3,
+        [2] * 3,
+        [2] * 3,
+        [1.5] * 3,
+    ]
     more = yield_minus_hold(table, "share").set_index(["machine", "scheme"])["mean"]
     assert more.to_dict() == {
         ("intrepid", "other machine holds"): 2 - 1,
@@ -151,9 +158,10 @@ def test_the_authors_mates_reach_the_workload_and_the_comparison():
     knobs = {"window": 60.0, "one_sided": True}
     jobs = by_utilization(intrepid, load=0.5, **knobs).jobs
     eureka = jobs[(jobs["partition"] == "eureka") & jobs["mate"].notna()]
-    later = eureka["submit_time"].to_numpy() - jobs["submit_time"].to_numpy()[
-        eureka["mate"].to_numpy(dtype=int)
-    ]  # fmt: skip
+    later = (
+        eureka["submit_time"].to_numpy()
+        - jobs["submit_time"].to_numpy()[eureka["mate"].to_numpy(dtype=int)]
+    )
     assert len(eureka) > 10 and (later >= 0).all() and (later <= 60).all() and later.max() > 10
     both = by_utilization(intrepid, load=0.5, window=60.0).jobs
     assert both["mate"].notna().sum() > jobs["mate"].notna().sum()
@@ -212,7 +220,10 @@ def test_on_another_machine_s_log_figures_are_drawn_and_nothing_is_judged(monkey
 
 def test_intrepid_s_log_is_the_paper_s_own():
     assert Experiment().own
-    for name, own in (("intrepid-2009-first3000", True), ("ANL-Intrepid-2009-1", True),
-                      ("Theta", False)):  # fmt: skip
+    for name, own in (
+        ("intrepid-2009-first3000", True),
+        ("ANL-Intrepid-2009-1", True),
+        ("Theta", False),
+    ):
         log = Workload(deadlock_example().jobs, name, System.of(16))
         assert Experiment(log).own is own

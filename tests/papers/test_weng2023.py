@@ -67,8 +67,13 @@ GOLDEN = {
     "fragmented": "analysis_frag_discrete.csv.gz",
     "fragmentation_ratio": "analysis_frag_ratio_discrete.csv.gz",
 }
-NAMES = {"FGD": "06-FGD", "BestFit": "05-BestFit", "Packing": "04-GpuPacking",
-         "Clustering": "03-GpuClustering", "DotProd": "02-DotProd"}  # fmt: skip
+NAMES = {
+    "FGD": "06-FGD",
+    "BestFit": "05-BestFit",
+    "Packing": "04-GpuPacking",
+    "Clustering": "03-GpuClustering",
+    "DotProd": "02-DotProd",
+}
 TOLERANCE = 0.0135
 """Percent: the published numbers are means of numbers rounded to hundredths."""
 

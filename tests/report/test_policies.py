@@ -16,8 +16,15 @@ FOUR = System.of(4)
 
 def queue(waits: list[float], **columns) -> Workload:
     """Jobs of an hour on all nodes, submitted at once, with recorded waits in hours."""
-    jobs = pd.DataFrame({"submit_time": 0.0, "run_time": HOUR, "requested_time": HOUR, "nodes": 4,
-                         "recorded_start": np.array(waits) * HOUR})  # fmt: skip
+    jobs = pd.DataFrame(
+        {
+            "submit_time": 0.0,
+            "run_time": HOUR,
+            "requested_time": HOUR,
+            "nodes": 4,
+            "recorded_start": np.array(waits) * HOUR,
+        }
+    )
     return Workload(jobs.assign(**columns), "log", FOUR)
 
 

@@ -146,11 +146,15 @@ print(digest("value", [log, log.machine, {"one", "two", "three"}, f, cs.simulate
 def test_digests_are_the_same_in_every_process():
     printed = {
         subprocess.run(
-            [sys.executable, "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=True,
+            [sys.executable, "-c", PROGRAM],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
             env={"PYTHONHASHSEED": seed, "PATH": ""},
         ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
     assert len(printed) == 1 and len(printed.pop()) == 33
 
 

@@ -116,8 +116,9 @@ def test_by_default_the_longest_jobs_with_a_tenth_of_the_node_hours_need_much_me
 
 def test_spreads_of_memory_have_names():
     made = {s: synthetic.edison(2, nodes=64, memory_spread=s) for s in edison.MEMORY_SPREADS}
-    assert [each.name[len("synthetic Edison (64 nodes, 2 days, seed 0") :] for each in made.values()
-            ] == [")", ", memory in any tenth)", ", memory as UniLu-Gaia's)"]  # fmt: skip
+    assert [
+        each.name[len("synthetic Edison (64 nodes, 2 days, seed 0") :] for each in made.values()
+    ] == [")", ", memory in any tenth)", ", memory as UniLu-Gaia's)"]
     longest, tenth, even = (each.jobs for each in made.values())
     for other in (longest, even):
         assert tenth.drop(columns="memory").equals(other.drop(columns="memory"))
@@ -198,9 +199,11 @@ def test_more_load_is_more_jobs():
 
 @settings(max_examples=25)
 @given(
-    days=st.floats(0.001, 4), nodes=st.integers(16, 600), load=st.floats(0.01, 3),
+    days=st.floats(0.001, 4),
+    nodes=st.integers(16, 600),
+    load=st.floats(0.01, 3),
     seed=st.integers(0, 2**63),
-)  # fmt: skip
+)
 def test_any_size_and_length_is_a_workload(days, nodes, load, seed):
     workload = synthetic.edison(days, nodes=nodes, load=load, seed=seed)
     frame = workload.jobs

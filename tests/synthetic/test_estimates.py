@@ -38,9 +38,18 @@ def mostly_short_jobs(n=10_000, longest=60_000, seed=0) -> Workload:
 
 @pytest.mark.parametrize(
     ("jobs", "distinct"),
-    [(20, 10), (200, 20), (600, 28), (1_000, 35), (10_000, 90), (70_000, 340),
-     (160_000, 453), (250_000, 565), (900_000, 565)],
-)  # fmt: skip
+    [
+        (20, 10),
+        (200, 20),
+        (600, 28),
+        (1_000, 35),
+        (10_000, 90),
+        (70_000, 340),
+        (160_000, 453),
+        (250_000, 565),
+        (900_000, 565),
+    ],
+)
 def test_distinct_estimates_are_piecewise_linear_in_the_jobs(jobs, distinct):
     shares = shares_of(jobs, maximum=100 * HOUR)
     assert len(shares) == distinct
@@ -96,8 +105,9 @@ def test_ranks_are_drawn_from_the_ranks_in_four_logs():
         ranks = model._drawn_ranks(np.random.default_rng(seed)).tolist()
         assert sorted(ranks) == list(range(1, 21))
         assert ranks[0] == 1
-        earliest = {r: row for row, four in reversed(list(enumerate(model.RANKS_IN_LOGS)))
-                    for r in four}  # fmt: skip
+        earliest = {
+            r: row for row, four in reversed(list(enumerate(model.RANKS_IN_LOGS))) for r in four
+        }
         assert all(row >= earliest[rank] for row, rank in enumerate(ranks) if rank > 1)
         late = [row - latest[rank] for row, rank in enumerate(ranks)]
         # Several may be due at once; then they follow one another.
@@ -187,9 +197,7 @@ def test_three_jobs_have_the_outcomes_of_the_rule(monkeypatch):
         jobs = synthetic.with_estimates(workload, seed=seed, maximum=7_200).jobs
         outcomes[tuple(jobs["requested_time"])] += 1
     # The job of 1,000 s takes one hour or two; those of 200 s and 100 s share the rest.
-    expected = {
-        (600, 3_600, 7_200), (7_200, 3_600, 600), (600, 7_200, 3_600), (3_600, 7_200, 600)
-    }  # fmt: skip
+    expected = {(600, 3_600, 7_200), (7_200, 3_600, 600), (600, 7_200, 3_600), (3_600, 7_200, 600)}
     assert set(outcomes) == expected
     assert all(abs(count - 50) < 28 for count in outcomes.values())
 

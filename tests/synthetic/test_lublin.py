@@ -26,14 +26,22 @@ JOBS = 200_000
 # Statistics of 200,000 jobs of the published generator, on 128 nodes.
 PRINTED = {
     "types": {
-        "run_mean": 1_620.9, "run_median": 18, "size_mean": 8.93, "serial": 0.174,
-        "interarrival": 527.7, "load": 0.395,
+        "run_mean": 1_620.9,
+        "run_median": 18,
+        "size_mean": 8.93,
+        "serial": 0.174,
+        "interarrival": 527.7,
+        "load": 0.395,
     },
     "typeless": {
-        "run_mean": 4_368.3, "run_median": 108, "size_mean": 12.11, "serial": 0.245,
-        "interarrival": 907.3, "load": 0.725,
+        "run_mean": 4_368.3,
+        "run_median": 108,
+        "size_mean": 12.11,
+        "serial": 0.245,
+        "interarrival": 907.3,
+        "load": 0.725,
     },
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

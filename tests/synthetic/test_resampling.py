@@ -78,10 +78,12 @@ def test_marginals_and_cycles_are_those_of_the_log(log, unit):
         assert np.abs(shares).max() < 0.03
     for length, parts in ((DAY, 24), (WEEK, 7)):
         new_share, share = (
-            np.bincount((jobs["submit_time"] % length // (length / parts)).astype(int),
-                        minlength=parts) / len(jobs)
+            np.bincount(
+                (jobs["submit_time"] % length // (length / parts)).astype(int), minlength=parts
+            )
+            / len(jobs)
             for jobs in (new, log.jobs)
-        )  # fmt: skip
+        )
         assert np.abs(new_share - share).max() < 0.03
     weeks = np.ptp(log.jobs["submit_time"]) / WEEK
     assert len(new) / 20 / 11 == pytest.approx(len(log) / weeks, rel=0.05)

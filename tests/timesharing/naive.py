@@ -41,8 +41,19 @@ class Shared:
     `rates` has those of the jobs in each of them.
     """
 
-    def __init__(self, jobs, nodes, *, overhead=0, spmd=True, memory=math.inf, queue="first_fit",
-                 placement=None, step=None, noise=()):  # fmt: skip
+    def __init__(
+        self,
+        jobs,
+        nodes,
+        *,
+        overhead=0,
+        spmd=True,
+        memory=math.inf,
+        queue="first_fit",
+        placement=None,
+        step=None,
+        noise=(),
+    ):
         self.jobs = {job.Index: job for job in jobs.itertuples()}
         self.memory, self.queue, self.placement = memory, queue, placement
         self.speed = 1 - Fraction(overhead)

@@ -66,7 +66,7 @@ def changed(schedule, name, job, value):
         ("end_time", 4, 9_300, "make 1800 jobs × nodes × seconds in .* t=7200; .* has 1320"),
         ("start_time", 1, 100, "make 9900 jobs × nodes × seconds in .* t=0; the series has 10200"),
     ],
-)  # fmt: skip
+)
 def test_a_value_changed_is_noticed(schedule, name, place, value, message):
     with pytest.raises(InfeasibleScheduleError, match=f"^time-sharing: .*{message}"):
         audit(changed(schedule, name, place, value))
@@ -205,8 +205,17 @@ def test_a_value_too_few_is_noticed(schedule, name, what):
         audit(fewer)
 
 
-@pytest.mark.parametrize("knobs", [{}, {"noise": 0.05}, {"spmd": False}, {"step": None},
-                                   {"overhead": 0.1, "queue": "fcfs"}, {"step": 600}])  # fmt: skip
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {},
+        {"noise": 0.05},
+        {"spmd": False},
+        {"step": None},
+        {"overhead": 0.1, "queue": "fcfs"},
+        {"step": 600},
+    ],
+)
 def test_what_the_simulator_makes_could_have_happened(knobs):
     workload = synthetic.edison(2, nodes=24, load=1.1, seed=1)
     schedule = simulate_timesharing(workload, workload.machine, **knobs)

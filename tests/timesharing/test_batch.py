@@ -99,11 +99,21 @@ def test_batch_says_what_it_is():
     workload = made(submit_time=[0], run_time=[10], requested_time=[10], nodes=[1])
     names = [
         simulate_batch(workload, System.of(1), **knobs).policy
-        for knobs in ({}, {"noise": 0.1}, {"spmd": False, "noise": 0.1}, {"spmd": False},
-                      {"extra_nodes": True, "noise": 0.1})
-    ]  # fmt: skip
-    assert names == ["batch", "batch (noise)", "batch (not SPMD, noise)", "batch (not SPMD)",
-                     "batch (extra nodes, noise)"]  # fmt: skip
+        for knobs in (
+            {},
+            {"noise": 0.1},
+            {"spmd": False, "noise": 0.1},
+            {"spmd": False},
+            {"extra_nodes": True, "noise": 0.1},
+        )
+    ]
+    assert names == [
+        "batch",
+        "batch (noise)",
+        "batch (not SPMD, noise)",
+        "batch (not SPMD)",
+        "batch (extra nodes, noise)",
+    ]
     with pytest.raises(ValueError, match="extra_nodes=1; expected True or False"):
         simulate_batch(workload, System.of(1), extra_nodes=1)
 
@@ -136,8 +146,10 @@ def test_a_job_alone_feels_the_same_noise_in_batch_and_time_shared(spmd):
 )
 def test_knobs_out_of_range_say_what_was_expected(wrong, message):
     workload = made(submit_time=[0], run_time=[10], requested_time=[10], nodes=[1])
-    for run in (lambda: simulate_batch(workload, System.of(1), **wrong),
-                lambda: with_noise(workload, **wrong)):  # fmt: skip
+    for run in (
+        lambda: simulate_batch(workload, System.of(1), **wrong),
+        lambda: with_noise(workload, **wrong),
+    ):
         with pytest.raises(ValueError, match=f"^{message}"):
             run()
 

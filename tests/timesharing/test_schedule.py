@@ -46,9 +46,11 @@ def test_bins_add_up_and_hold_their_jobs(run):
     assert (nodes[0], lengths[0]) == (1, 10) and nodes[-1] == 49 and lengths[-1] >= 48 * HOUR
     for row, column in ((0, 0), (0, 10), (10, 14), (15, 20), (18, 13)):
         inside = (
-            (jobs["nodes"] >= nodes[row]) & (jobs["nodes"] < nodes[row + 1])
-            & (jobs["run_time"] >= lengths[column]) & (jobs["run_time"] < lengths[column + 1])
-        )  # fmt: skip
+            (jobs["nodes"] >= nodes[row])
+            & (jobs["nodes"] < nodes[row + 1])
+            & (jobs["run_time"] >= lengths[column])
+            & (jobs["run_time"] < lengths[column + 1])
+        )
         assert counts[row, column] == inside.sum()
         assert sums[row, column] == pytest.approx(slowdown.clip(lower=1)[inside].sum())
         mean = summary.bins[row, column]
@@ -89,8 +91,9 @@ def test_utilization_is_that_from_the_warm_up_to_the_last_submission(run):
 def test_weeks_are_means_of_the_week_that_ends_there():
     """A node that is busy for the first half of every day, from day 2 on."""
     days = np.arange(2, 20)
-    jobs = made(submit_time=days * DAY, run_time=[DAY / 2] * 18, requested_time=[DAY] * 18,
-                nodes=[1] * 18)  # fmt: skip
+    jobs = made(
+        submit_time=days * DAY, run_time=[DAY / 2] * 18, requested_time=[DAY] * 18, nodes=[1] * 18
+    )
     for simulate in (simulate_batch, simulate_timesharing):
         summary = summarize_run(simulate(jobs, System.of(2)), warm_up=0.0)
         weekly = dict(zip(summary.weeks, summary.weekly_utilization, strict=True))
@@ -100,8 +103,12 @@ def test_weeks_are_means_of_the_week_that_ends_there():
 
 def test_utilization_of_less_than_an_hour_is_of_the_time_that_there_is():
     """Work 3·1000 + 2·500 + 1·600; batch takes 1,600 s, time-sharing with its steps 1,650."""
-    jobs = made(submit_time=[0, 100, 200], run_time=[1000, 500, 600],
-                requested_time=[1000, 1000, 1000], nodes=[3, 2, 1])  # fmt: skip
+    jobs = made(
+        submit_time=[0, 100, 200],
+        run_time=[1000, 500, 600],
+        requested_time=[1000, 1000, 1000],
+        nodes=[3, 2, 1],
+    )
     for simulate, span in ((simulate_batch, 1_600), (simulate_timesharing, 1_650)):
         schedule = simulate(jobs, System.of(4))
         found = summarize_run(schedule, warm_up=0.0)

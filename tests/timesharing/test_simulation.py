@@ -226,8 +226,12 @@ def test_the_least_loaded_nodes_are_taken_and_ties_go_to_the_lowest_number():
 
 
 def test_nodes_without_the_memory_are_passed_over():
-    jobs = made(submit_time=[0] * 4, run_time=[50, 90, 70, 10], nodes=[1, 2, 1, 3],
-                memory=[3.0, 1.0, 2.0, 1.5])  # fmt: skip
+    jobs = made(
+        submit_time=[0] * 4,
+        run_time=[50, 90, 70, 10],
+        nodes=[1, 2, 1, 3],
+        memory=[3.0, 1.0, 2.0, 1.5],
+    )
     system = replace(System.of(3), memory_per_node=4.0)
     schedule = simulate_timesharing(jobs, system, step=None)
     assert [schedule.nodes_of(job).tolist() for job in range(4)] == [[0], [1, 2], [1], [0, 1, 2]]

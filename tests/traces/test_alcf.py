@@ -94,8 +94,10 @@ def test_the_error_for_a_bad_log_names_file_row_and_expectation(tmp_path, change
 
 def test_a_job_number_that_nearly_all_rows_have_is_unknown(tmp_path):
     heading, row = (DATA / "alcf.csv").read_text().splitlines()[:2]
-    rows = [row.replace("501.theta,501", f"{600 + n}.polaris-pbs-01,{0 if n else 7}")
-            for n in range(150)]  # fmt: skip
+    rows = [
+        row.replace("501.theta,501", f"{600 + n}.polaris-pbs-01,{0 if n else 7}")
+        for n in range(150)
+    ]
     path = tmp_path / "polaris.csv"
     path.write_text("\n".join([heading, *rows]))
     workload = read_alcf(path, verbose=False)

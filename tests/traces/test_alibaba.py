@@ -29,9 +29,7 @@ def test_columns_become_those_of_jobs():
     jobs = workload.jobs.set_index("job_id")
     columns = ["submit_time", "run_time", "nodes", "group", "queue", "gpu_model", "workers"]
     assert jobs.loc[239255, columns].tolist() == [0, 2764799, 1, "13", "HP", "A10", 1]
-    assert jobs.loc[260002, columns].tolist() == [
-        300, 71718, 32, "57", "Spot", "A100-SXM4-80GB", 4
-    ]  # fmt: skip
+    assert jobs.loc[260002, columns].tolist() == [300, 71718, 32, "57", "Spot", "A100-SXM4-80GB", 4]
     assert jobs.loc[[260005, 260006, 260007], "nodes"].tolist() == [1, 1, 94]
     assert jobs.loc[260014, "queue"] == "HP" and jobs["requested_time"].isna().all()
     assert (np.diff(jobs["submit_time"]) >= 0).all()
@@ -126,8 +124,10 @@ def test_pods_ask_for_parts_of_nodes():
     assert jobs.loc[2, "memory"] == pytest.approx(327680 * 2**20 / 1e9)
     assert jobs["gpu_models"].dropna().to_dict() == {3: "V100M16|V100M32"}
     assert jobs.loc[3, ["submit_time", "run_time", "recorded_start"]].tolist() == [
-        9967058, 1512, 9967063
-    ]  # fmt: skip
+        9967058,
+        1512,
+        9967063,
+    ]
     assert jobs["status"].dropna().to_dict() == {2: 1, 3: 0}
     dropped = ("dropped", "part of each GPU unknown, or none")
     assert counts(workload)[dropped] == 1

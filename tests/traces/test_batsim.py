@@ -26,9 +26,7 @@ def changed(tmp_path, name, change):
 def test_rows_of_jobs_csv_become_jobs_with_their_starts():
     workload = read_batsim(DATA / "batsim-jobs.csv", verbose=False)
     jobs = workload.jobs.set_index("job_id")
-    assert jobs.loc[1].drop(["application"]).tolist() == [
-        28.946389, 60, 60, 4, 60.034755, 0
-    ]  # fmt: skip
+    assert jobs.loc[1].drop(["application"]).tolist() == [28.946389, 60, 60, 4, 60.034755, 0]
     assert np.isnan(jobs.loc[11, "requested_time"])
     assert jobs.loc[[0, 11, 17], "status"].tolist() == [0, 1, 0]
     assert workload.machine is None
@@ -38,13 +36,15 @@ def test_rows_of_jobs_csv_become_jobs_with_their_starts():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace("10.955026", "soon", 1),
-         r"line 2 has submission_time='soon'; expected a number"),
+        (
+            lambda text: text.replace("10.955026", "soon", 1),
+            r"line 2 has submission_time='soon'; expected a number",
+        ),
         (lambda text: text.replace("execution_time", "x"), "no column execution_time; exp"),
         (lambda text: "", "the file is empty; expected Batsim's jobs.csv"),
         (lambda text: text.splitlines()[0] + "\n", r"no job left of 0 records"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_jobs_csv_is_refused(tmp_path, change, message):
     with pytest.raises(TraceError, match=message):
         changed(tmp_path, "batsim-jobs.csv", change)
@@ -66,15 +66,17 @@ def test_delays_are_run_times_cut_at_the_walltime():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace('"subtime": 81', '"time": 81'),
-         r"json: jobs\[1\] has no subtime or res; expected a workload of Batsim's"),
+        (
+            lambda text: text.replace('"subtime": 81', '"time": 81'),
+            r"json: jobs\[1\] has no subtime or res; expected a workload of Batsim's",
+        ),
         (lambda text: text.replace('"subtime": 81,', '"subtime": 81'), r"line 4: not JSON"),
         (lambda text: text[:400], r"line \d+: not JSON"),
         (lambda text: text.replace('"jobs"', '"rows"'), "no list of jobs"),
         (lambda text: text + "{}", r"line \d+: not JSON \(Extra data\)"),
         (lambda text: text.replace("42.5", "[" * 100_000), "lists too deep|not JSON"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_document_is_refused_with_its_line(tmp_path, change, message):
     with pytest.raises(TraceError, match=message):
         changed(tmp_path, "batsim-workload.json", change)

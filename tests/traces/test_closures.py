@@ -63,10 +63,12 @@ def test_theta_2023_closes_and_its_waits_are_nearer_to_the_recorded_ones(trace_p
     closed = audit(simulate_easy(workload, machine, calendar=Calendar(found)))
     always = simulate_easy(workload, machine)
     inside = [
-        sum(((schedule.start_time >= start) & (schedule.start_time < end)).sum()
-            for start, end in found[["start", "end"]].to_numpy())
+        sum(
+            ((schedule.start_time >= start) & (schedule.start_time < end)).sum()
+            for start, end in found[["start", "end"]].to_numpy()
+        )
         for schedule in (closed, always)
-    ]  # fmt: skip
+    ]
     assert inside[0] == 0 < inside[1]
     waits, truth = (wait_time(schedule) for schedule in (closed, always)), wait_time(recorded)
     better, worse = (rank_correlation(each, truth) for each in waits)

@@ -60,8 +60,9 @@ def test_the_extract_is_jobs_with_applications_and_an_account_of_the_others(tmp_
     assert workload.jobs["nodes"].tolist() == [1, 4]
     assert workload.jobs["application"].tolist() == ["vasp", "gaussian"]
     assert workload.account["reason"].tolist()[:2] == [
-        "run time unknown", "number of nodes unknown, or none"
-    ]  # fmt: skip
+        "run time unknown",
+        "number of nodes unknown, or none",
+    ]
 
 
 @pytest.mark.traces

@@ -214,9 +214,15 @@ def test_the_account_tells_what_is_lost(tmp_path, capsys):
 
 def test_what_batsim_loses(tmp_path):
     jobs = pd.DataFrame(
-        {"submit_time": 0.0, "run_time": [0, 5, 9], "requested_time": [1, 4, np.nan], "nodes": 1,
-         "job_id": [1, 2, 2], "user": ["a", "b", None]}
-    )  # fmt: skip
+        {
+            "submit_time": 0.0,
+            "run_time": [0, 5, 9],
+            "requested_time": [1, 4, np.nan],
+            "nodes": 1,
+            "job_id": [1, 2, 2],
+            "user": ["a", "b", None],
+        }
+    )
     path = write_csv(Workload(jobs), tmp_path / "own.csv")
     account = cs.convert(path, tmp_path / "x.json", verbose=False)
     lost = account[account["action"] == "lost"].set_index("reason")["records"].to_dict()

@@ -46,14 +46,20 @@ def test_the_header_s_nodes_and_further_columns(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace(" 1800 frontier", " soon frontier", 1),
-         r"line 10 .*soft_requested_time is 'soon'; expected a number"),
-        (lambda text: text.replace(" 8 -1 frontier:excl:2x112", " 8 -1", 1),
-         r"line 8 .*20 columns; expected 21"),
-        (lambda text: text.replace(" 8 -1 frontier:excl:2x112", "", 1),
-         r"line 8 .*18 columns; expected 21"),
+        (
+            lambda text: text.replace(" 1800 frontier", " soon frontier", 1),
+            r"line 10 .*soft_requested_time is 'soon'; expected a number",
+        ),
+        (
+            lambda text: text.replace(" 8 -1 frontier:excl:2x112", " 8 -1", 1),
+            r"line 8 .*20 columns; expected 21",
+        ),
+        (
+            lambda text: text.replace(" 8 -1 frontier:excl:2x112", "", 1),
+            r"line 8 .*18 columns; expected 21",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_line_is_named(tmp_path, change, message):
     with pytest.raises(TraceError, match=message):
         frontier(tmp_path, change)

@@ -77,16 +77,22 @@ def test_arrival_is_submission_or_eligibility(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace("start=1770866948", "start=noon"),
-         r"line 3 has start='noon'; expected seconds of the epoch"),
-        (lambda text: text.replace("walltime=01:00:00", "walltime=1h", 1),
-         r"line 3 has limit='1h'; expected seconds or \[days-\]hours:minutes:seconds"),
-        (lambda text: text.replace("02/12/2026 05:28:53;E", "E", 1),
-         r"line 3 reads 'E;2281300.*expected a record of PBS accounting"),
+        (
+            lambda text: text.replace("start=1770866948", "start=noon"),
+            r"line 3 has start='noon'; expected seconds of the epoch",
+        ),
+        (
+            lambda text: text.replace("walltime=01:00:00", "walltime=1h", 1),
+            r"line 3 has limit='1h'; expected seconds or \[days-\]hours:minutes:seconds",
+        ),
+        (
+            lambda text: text.replace("02/12/2026 05:28:53;E", "E", 1),
+            r"line 3 reads 'E;2281300.*expected a record of PBS accounting",
+        ),
         (lambda text: "", "no job left of 0 records"),
         (lambda text: text.replace(";E;", ";S;"), r"no job left of 26 records \(26 record of an"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_log_is_refused_with_its_line(tmp_path, change, message):
     with pytest.raises(TraceError, match=message):
         pbs(tmp_path, change)

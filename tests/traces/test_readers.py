@@ -24,9 +24,15 @@ def test_a_damaged_file_is_read_or_refused(name, tmp_path):
 
 @pytest.mark.parametrize(
     "file",
-    ["polaris.csv", "fugaku.parquet", "pm100.parquet", "alibaba/openb_pod_list.csv",
-     "slurm-24.11/sacct_X_parsable2_epoch.txt", "slurm-22.05/sacct.json"],
-)  # fmt: skip
+    [
+        "polaris.csv",
+        "fugaku.parquet",
+        "pm100.parquet",
+        "alibaba/openb_pod_list.csv",
+        "slurm-24.11/sacct_X_parsable2_epoch.txt",
+        "slurm-22.05/sacct.json",
+    ],
+)
 def test_a_log_runs_on_its_own_machine(file, tmp_path):
     path = DATA / file
     if file.endswith(".parquet"):

@@ -53,10 +53,14 @@ JSON = {
             "flags": ["MAINT", "SPEC_NODES"],
         },
         {"name": "some", "start_time": 1_795_464_000, "end_time": 1_795_464_060, "node_count": 3},
-        {"name": "licenses", "start_time": 1_795_464_000, "end_time": 1_795_464_060,
-         "node_count": 0},
+        {
+            "name": "licenses",
+            "start_time": 1_795_464_000,
+            "end_time": 1_795_464_060,
+            "node_count": 0,
+        },
     ]
-}  # fmt: skip
+}
 
 
 def log_from(moment, timezone="UTC"):

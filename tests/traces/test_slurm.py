@@ -18,11 +18,23 @@ HEADING = (
     "NNodes|NCPUS|AllocTRES|NodeList|State|JobName"
 )
 JOB = {
-    "JobIDRaw": "7", "User": "ann", "Account": "lab", "Partition": "main", "Submit": "1000",
-    "Eligible": "1000", "Start": "1060", "End": "1160", "ElapsedRaw": "100", "TimelimitRaw": "5",
-    "NNodes": "2", "NCPUS": "8", "AllocTRES": "cpu=8,gres/gpu=4,node=2", "NodeList": "n[1-2]",
-    "State": "COMPLETED", "JobName": "run",
-}  # fmt: skip
+    "JobIDRaw": "7",
+    "User": "ann",
+    "Account": "lab",
+    "Partition": "main",
+    "Submit": "1000",
+    "Eligible": "1000",
+    "Start": "1060",
+    "End": "1160",
+    "ElapsedRaw": "100",
+    "TimelimitRaw": "5",
+    "NNodes": "2",
+    "NCPUS": "8",
+    "AllocTRES": "cpu=8,gres/gpu=4,node=2",
+    "NodeList": "n[1-2]",
+    "State": "COMPLETED",
+    "JobName": "run",
+}
 
 
 def text(*changes, heading=HEADING, delimiter="|"):
@@ -49,8 +61,21 @@ def of(version, name, **options):
 
 def test_text_and_json_of_one_slurm_tell_the_same_jobs():
     as_text, as_json = of("24.11", "sacct_X_parsable2_epoch.txt"), of("24.11", "sacct.json")
-    columns = ["job_id", "submit_time", "eligible_time", "run_time", "requested_time", "nodes",
-               "recorded_start", "user", "group", "queue", "status", "cores", "memory"]  # fmt: skip
+    columns = [
+        "job_id",
+        "submit_time",
+        "eligible_time",
+        "run_time",
+        "requested_time",
+        "nodes",
+        "recorded_start",
+        "user",
+        "group",
+        "queue",
+        "status",
+        "cores",
+        "memory",
+    ]
     first, second = (
         workload.jobs[columns].sort_values("job_id", ignore_index=True)
         for workload in (as_text, as_json)
@@ -130,13 +155,15 @@ def test_arrival_is_submission_or_eligibility_and_both_are_kept(tmp_path):
         ({"JobIDRaw": "7.batch"}, "step of a job"),
         ({"Submit": "Unknown"}, "time of submission unknown"),
         ({"Start": "Unknown", "State": "CANCELLED by 0"}, "cancelled before its start"),
-        ({"Start": "1160", "State": "CANCELLED by 0", "NodeList": "None assigned"},
-         "cancelled before its start"),
+        (
+            {"Start": "1160", "State": "CANCELLED by 0", "NodeList": "None assigned"},
+            "cancelled before its start",
+        ),
         ({"Start": "Unknown", "State": "PENDING"}, "not started"),
         ({"End": "Unknown", "State": "RUNNING"}, "still running"),
         ({"NNodes": "0"}, "number of nodes unknown, or none"),
     ],
-)  # fmt: skip
+)
 def test_a_record_that_is_no_job_is_dropped_with_its_reason(tmp_path, change, reason):
     workload = read(tmp_path, text({}, change))
     assert len(workload) == 1
@@ -216,10 +243,15 @@ def test_values_of_another_kind_in_json_are_unknown(tmp_path):
 
 def test_parts_of_cpus_in_json_are_kept(tmp_path):
     document = json.loads((DATA / "slurm-24.11" / "sacct.json").read_text())
-    job = document["jobs"][0] | {"tres": {"allocated": [
-        {"type": "cpu", "count": 8.5}, {"type": "node", "count": 1},
-        {"type": "mem", "count": 1000.5},
-    ]}}  # fmt: skip
+    job = document["jobs"][0] | {
+        "tres": {
+            "allocated": [
+                {"type": "cpu", "count": 8.5},
+                {"type": "node", "count": 1},
+                {"type": "mem", "count": 1000.5},
+            ]
+        }
+    }
     content = json.dumps({"jobs": [job]})
     assert read(tmp_path, content, "x.json", unit="cores").jobs["nodes"].tolist() == [9]
     jobs = read(tmp_path, content, "x.json").jobs

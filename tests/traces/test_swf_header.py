@@ -64,9 +64,14 @@ def test_nodes_that_are_not_alike_are_counted_in_processors(tmp_path):
 
 @pytest.mark.parametrize(
     "lines",
-    [[], ["; MaxNodes: 64"], ["; MaxProcs: 64"], ["; MaxNodes: 64", "; MaxProcs: 64"],
-     ["; MaxNodes: 128", "; MaxProcs: 64"]],
-)  # fmt: skip
+    [
+        [],
+        ["; MaxNodes: 64"],
+        ["; MaxProcs: 64"],
+        ["; MaxNodes: 64", "; MaxProcs: 64"],
+        ["; MaxNodes: 128", "; MaxProcs: 64"],
+    ],
+)
 def test_where_the_header_says_nothing_a_processor_is_a_node(tmp_path, lines):
     workload = swf(tmp_path, *lines, record(8))
     assert workload.jobs["nodes"].tolist() == [8] and noted(workload) == []
@@ -97,8 +102,9 @@ def test_of_the_zoo_only_nodes_of_eight_processors_are_counted_in_nodes():
     cores = {name for name, machine in machines.items() if machine.cores_per_node > 1}
     assert cores == {"nodes-of-eight-processors"}
     assert machines["nodes-of-eight-processors"].total_nodes == 8
-    assert all(len(log) == (3 if name.startswith("three") else zoo.JOBS)
-               for name, log in logs.items())  # fmt: skip
+    assert all(
+        len(log) == (3 if name.startswith("three") else zoo.JOBS) for name, log in logs.items()
+    )
 
 
 # Calendar time
@@ -107,22 +113,30 @@ def test_of_the_zoo_only_nodes_of_eight_processors_are_counted_in_nodes():
 @pytest.mark.parametrize(
     ("lines", "began"),
     [
-        (["UnixStartTime: 1296571124", "TimeZoneString: Europe/Paris"],
-         pd.Timestamp("2011-02-01 15:38:44", tz="Europe/Paris")),
-        (["UnixStartTime: 893466664", "TimeZone: -28800"],
-         pd.Timestamp("1998-04-24 17:11:04-08:00")),
-        (["UnixStartTime: 893466664", "TimeZone: 3600", "TimeZoneString: Nowhere/Atlantis"],
-         pd.Timestamp("1998-04-25 02:11:04+01:00")),
+        (
+            ["UnixStartTime: 1296571124", "TimeZoneString: Europe/Paris"],
+            pd.Timestamp("2011-02-01 15:38:44", tz="Europe/Paris"),
+        ),
+        (
+            ["UnixStartTime: 893466664", "TimeZone: -28800"],
+            pd.Timestamp("1998-04-24 17:11:04-08:00"),
+        ),
+        (
+            ["UnixStartTime: 893466664", "TimeZone: 3600", "TimeZoneString: Nowhere/Atlantis"],
+            pd.Timestamp("1998-04-25 02:11:04+01:00"),
+        ),
         (["UnixStartTime: 893466664"], pd.Timestamp("1998-04-25 01:11:04", tz="UTC")),
-        (["UnixStartTime: 893466664", "TimeZone: 999999", "TimeZoneString: ../../etc"],
-         pd.Timestamp("1998-04-25 01:11:04", tz="UTC")),
+        (
+            ["UnixStartTime: 893466664", "TimeZone: 999999", "TimeZoneString: ../../etc"],
+            pd.Timestamp("1998-04-25 01:11:04", tz="UTC"),
+        ),
         (["UnixStartTime: 0", "TimeZoneString: UTC"], None),
         (["UnixStartTime: -1"], None),
         (["UnixStartTime: unknown"], None),
         (["UnixStartTime: 99999999999999999999"], None),
         (["TimeZoneString: Europe/Paris"], None),
     ],
-)  # fmt: skip
+)
 def test_second_0_is_that_of_the_header(tmp_path, lines, began):
     workload = swf(tmp_path, *(f"; {line}" for line in lines), record(1))
     assert workload.began == began

@@ -44,6 +44,11 @@ __all__ = [
 def open_paper(study: Study, output: str) -> Paper:
     """This run of the notebook: its figures, and its scorecard where the log is Theta's."""
     return Paper(
-        "6-ondemand", "after Maurya et al. 2020", FIGURES,
-        data=study.data, output=output, own=study.own, used=study.used,
-    )  # fmt: skip
+        "6-ondemand",
+        "after Maurya et al. 2020",
+        FIGURES,
+        data=study.data,
+        output=output,
+        own=study.own,
+        used=study.used,
+    )

@@ -144,13 +144,17 @@ def prepare(
         used = cs.metrics.share_used(workload, whole)
     workload = cs.synthetic.with_missing_estimates(workload, "run_time")
     machine = replace(
-        workload.machine or cs.System.of(1), aggregate_bandwidth=bandwidth,
-        memory_per_node=THETA.memory_per_node, node_bandwidth=THETA.node_bandwidth,
-    )  # fmt: skip
+        workload.machine or cs.System.of(1),
+        aggregate_bandwidth=bandwidth,
+        memory_per_node=THETA.memory_per_node,
+        node_bandwidth=THETA.node_bandwidth,
+    )
     stream = {
-        "rate": rate, "nodes": max(1, round(share * machine.total_nodes)), "run_time": run_time,
+        "rate": rate,
+        "nodes": max(1, round(share * machine.total_nodes)),
+        "run_time": run_time,
         "longest_delay": longest_delay,
-    }  # fmt: skip
+    }
     chosen = list(range(seed, seed + (seeds or usual)))
     return Study(workload, machine, stream, chosen, chosen[:few], used)
 
@@ -187,17 +191,26 @@ def schedules(
 def policy_runs(study: Study) -> pd.DataFrame:
     """The policies where no burst is announced, over seeds."""
     return compare_ondemand(
-        study.workload, study.machine, policies(study), {BASE: study.stream}, study.seeds,
+        study.workload,
+        study.machine,
+        policies(study),
+        {BASE: study.stream},
+        study.seeds,
         redrawn=study.redrawn,
-    )  # fmt: skip
+    )
 
 
 def idea_runs(study: Study) -> pd.DataFrame:
     """All ideas where half of the bursts are announced, over seeds."""
     return compare_ondemand(
-        study.workload, study.machine, ideas(study), {"announced": study.announced}, study.seeds,
-        redrawn=study.redrawn, executor="cores",
-    )  # fmt: skip
+        study.workload,
+        study.machine,
+        ideas(study),
+        {"announced": study.announced},
+        study.seeds,
+        redrawn=study.redrawn,
+        executor="cores",
+    )
 
 
 def differences(study: Study, runs: pd.DataFrame) -> pd.DataFrame:

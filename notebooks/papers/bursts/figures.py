@@ -40,9 +40,11 @@ def draw_day(schedule: OnDemandSchedule) -> Drawing:
     times = pd.concat([schedule.evictions["time"], pd.Series([schedule.span[0]])])
     day = float((times // DAY).mode().iloc[0] * DAY)
     figure = cs.figures.plot_gantt(
-        schedule, start=day, end=day + DAY,
+        schedule,
+        start=day,
+        end=day + DAY,
         title=f"Figure 1. A day of batch jobs and bursts, policy {schedule.policy}",
-    )  # fmt: skip
+    )
     coming = schedule.bursts["submit_time"]
     for moment in coming[coming.between(day, day + DAY, inclusive="left")]:
         figure.add_vline(round((moment - day) / HOUR, 4), line=ARRIVAL)
@@ -86,10 +88,13 @@ def draw_slowdown(schedules: Mapping[str, OnDemandSchedule], plain: OnDemandSche
     shown = {name: one for name, one in schedules.items() if not one.reserved}
     table = slowdown_table(shown | {"no bursts": plain}).round(3)
     figure = cs.figures.plot_lines(
-        table, x="nodes", y="slowdown", line="policy",
+        table,
+        x="nodes",
+        y="slowdown",
+        line="policy",
         title="Figure 3. Slowdown of batch jobs by size",
         labels={"nodes": "nodes of the job", "slowdown": "mean bounded slowdown", "policy": ""},
-    )  # fmt: skip
+    )
     return Drawing(figure, table)
 
 
@@ -117,9 +122,16 @@ def draw_bandwidths(cost: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
     """Overhead against the bandwidth of the file system."""
     labels = {"bandwidth": "bandwidth of the file system, GB/s", "mean": "node-hours per burst"}
     figure = cs.figures.plot_lines(
-        cost.round(3), x="bandwidth", y="mean", line="policy", band=("low", "high"), log="xy",
-        title="Figure 5. Overhead by bandwidth of the file system", labels=labels, why=NO_BURST,
-    )  # fmt: skip
+        cost.round(3),
+        x="bandwidth",
+        y="mean",
+        line="policy",
+        band=("low", "high"),
+        log="xy",
+        title="Figure 5. Overhead by bandwidth of the file system",
+        labels=labels,
+        why=NO_BURST,
+    )
     return Drawing(figure, cost.round(3), f"Bands are 95 % intervals over {len(seeds)} seeds.")
 
 
@@ -148,9 +160,12 @@ def plot_ledger(hours: pd.DataFrame, costs: pd.DataFrame, *, title: str) -> go.F
     if hours.empty:
         return cs.figures.plot_empty(title, NO_BURST)
     picture = make_subplots(
-        cols=2, column_widths=[0.5, 0.5], horizontal_spacing=0.05, shared_yaxes=True,
+        cols=2,
+        column_widths=[0.5, 0.5],
+        horizontal_spacing=0.05,
+        shared_yaxes=True,
         subplot_titles=("(a) the machine's node-hours", "(b) cost per burst"),
-    )  # fmt: skip
+    )
     shares = 100 * hours[list(LEDGER)].div(hours[list(LEDGER)].sum(axis=1), axis=0)
     for use in LEDGER:
         bar = _bar(shares[use], use, "%{y}: %{x:.2f} %")
@@ -161,8 +176,14 @@ def plot_ledger(hours: pd.DataFrame, costs: pd.DataFrame, *, title: str) -> go.F
         picture.add_trace(bar, row=1, col=2)
     total = costs[list(OVERHEAD)].sum(axis=1)
     picture.add_trace(_whiskers(total, costs["low"], costs["high"]), row=1, col=2)
-    theme.style(picture, title=title, height=42 * max(len(hours), 4) + 210, barmode="stack",
-                bargap=0.35, margin={"t": 90})  # fmt: skip
+    theme.style(
+        picture,
+        title=title,
+        height=42 * max(len(hours), 4) + 210,
+        barmode="stack",
+        bargap=0.35,
+        margin={"t": 90},
+    )
     picture.update_xaxes(title="percent of node-hours", range=[0, 100], col=1)
     known = costs["high"].where(costs["high"] < float("inf")).fillna(0.0)
     most = max(float(known.max()), float(total.max()), 1.0)
@@ -174,22 +195,36 @@ def _bar(values: pd.Series, use: str, hover: str) -> go.Bar:
     """One use's bars, stacked by policy."""
     name, tint, shape = USES[use]
     return go.Bar(
-        y=list(values.index), x=values.to_numpy(dtype=float).round(3), name=name, orientation="h",
-        legendgroup=use, hovertemplate=hover, marker=theme.bar(tint, shape),
-    )  # fmt: skip
+        y=list(values.index),
+        x=values.to_numpy(dtype=float).round(3),
+        name=name,
+        orientation="h",
+        legendgroup=use,
+        hovertemplate=hover,
+        marker=theme.bar(tint, shape),
+    )
 
 
 def _whiskers(total: pd.Series, low: pd.Series, high: pd.Series) -> go.Scatter:
     """The interval of each sum, where it has ends."""
     known = low.gt(-float("inf")) & high.lt(float("inf"))
     return go.Scatter(
-        y=list(total.index), x=total.round(3), mode="markers", showlegend=False,
-        hoverinfo="skip", name="95 % interval", cliponaxis=False,
+        y=list(total.index),
+        x=total.round(3),
+        mode="markers",
+        showlegend=False,
+        hoverinfo="skip",
+        name="95 % interval",
+        cliponaxis=False,
         marker={"size": 4, "color": theme.BLACK},
-        error_x={"type": "data", "symmetric": False, "color": theme.BLACK,
-                 "array": (high - total).where(known, 0.0).round(3),
-                 "arrayminus": (total - low).where(known, 0.0).round(3)},
-    )  # fmt: skip
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "color": theme.BLACK,
+            "array": (high - total).where(known, 0.0).round(3),
+            "arrayminus": (total - low).where(known, 0.0).round(3),
+        },
+    )
 
 
 def plot_best(table: pd.DataFrame, *, title: str, labels: Mapping[str, str]) -> go.Figure:
@@ -215,20 +250,34 @@ def plot_best(table: pd.DataFrame, *, title: str, labels: Mapping[str, str]) -> 
         places = [across.index(value) for value in part["rate"]]
         rows = [up.index(value) for value in part["nodes"]]
         picture.add_bar(
-            x=places, y=[0.92] * len(part), base=[row - 0.46 for row in rows], name=str(policy),
-            width=0.92, text=texts, textposition="inside", insidetextanchor="middle",
-            textangle=0, constraintext="none",
+            x=places,
+            y=[0.92] * len(part),
+            base=[row - 0.46 for row in rows],
+            name=str(policy),
+            width=0.92,
+            text=texts,
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            constraintext="none",
             textfont={"size": 12 if len(across) < 4 else 9, "color": theme.BLACK},
             marker={"color": theme.faded(tint, 0.4), "line": {"color": theme.BLACK, "width": 1}},
             hovertemplate="%{text}<extra></extra>",
-        )  # fmt: skip
+        )
     for axis, values, name in (("xaxis", across, "rate"), ("yaxis", up, "nodes")):
         ticks = [value if isinstance(value, str) else f"{value:,}" for value in values]
-        picture.update_layout({axis: {
-            "title": labels.get(name, name), "tickmode": "array", "showgrid": False,
-            "tickvals": list(range(len(values))), "ticktext": ticks,
-            "range": [-0.6, len(values) - 0.4],
-        }})  # fmt: skip
+        picture.update_layout(
+            {
+                axis: {
+                    "title": labels.get(name, name),
+                    "tickmode": "array",
+                    "showgrid": False,
+                    "tickvals": list(range(len(values))),
+                    "ticktext": ticks,
+                    "range": [-0.6, len(values) - 0.4],
+                }
+            }
+        )
     return picture.update_layout(showlegend=False)
 
 

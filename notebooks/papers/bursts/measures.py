@@ -73,9 +73,10 @@ def _interval(values: list[float], shown: str) -> str:
 
 def _kill_misses_none(inputs: Inputs) -> Samples:
     return Samples(
-        _values(inputs.runs, "kill", "missed"), "{:.1f} % missed",
+        _values(inputs.runs, "kill", "missed"),
+        "{:.1f} % missed",
         why="killing frees nodes at once, so that a burst waits for other bursts only",
-    )  # fmt: skip
+    )
 
 
 def _kill_slows_batch(inputs: Inputs) -> Samples:
@@ -91,9 +92,10 @@ def _kill_slows_batch(inputs: Inputs) -> Samples:
 
 def _few_reserved_miss(inputs: Inputs) -> Samples:
     return Samples(
-        _values(inputs.runs, inputs.few, "missed"), "{:.1f} % missed",
+        _values(inputs.runs, inputs.few, "missed"),
+        "{:.1f} % missed",
         why="nodes are free whenever a burst comes",
-    )  # fmt: skip
+    )
 
 
 def _many_reserved_idle(inputs: Inputs) -> Samples:
@@ -101,9 +103,10 @@ def _many_reserved_idle(inputs: Inputs) -> Samples:
     work = _difference(runs, "wait", many, "kept", times=100)
     slowdown = _difference(runs, many, "wait", "slowdown")
     return Samples(
-        {"points less work done": work, "slowdown": slowdown}, "{:+,.1f}",
+        {"points less work done": work, "slowdown": slowdown},
+        "{:+,.1f}",
         why="the load leaves room for idle nodes",
-    )  # fmt: skip
+    )
 
 
 def _plans_lose_less(inputs: Inputs) -> Samples:
@@ -126,17 +129,19 @@ def _loss_is_not_the_cost(inputs: Inputs) -> Samples:
 
 def _counting_blocked_saves(inputs: Inputs) -> Samples:
     return Samples(
-        _difference(inputs.runs, "dynamic_blocked", "dynamic", "overhead"), PER_BURST,
+        _difference(inputs.runs, "dynamic_blocked", "dynamic", "overhead"),
+        PER_BURST,
         why="plans of an instant are not those of a month",
-    )  # fmt: skip
+    )
 
 
 def _slowdown_tells_nothing(inputs: Inputs) -> Samples:
     others, usual = ("dynamic", "dynamic_blocked"), _mean(inputs.runs, "kill", "slowdown")
     return Samples(
         {n: _difference(inputs.runs, n, "kill", "slowdown", times=1 / usual) for n in others},
-        "{:+.1f} % of kill's", why="one of them differs by a tenth or more",
-    )  # fmt: skip
+        "{:+.1f} % of kill's",
+        why="one of them differs by a tenth or more",
+    )
 
 
 def _fan_minimal_delay(inputs: Inputs) -> Samples:
@@ -147,9 +152,10 @@ def _fan_minimal_delay(inputs: Inputs) -> Samples:
         for name, policy in policies.items()
     )
     return Samples(
-        {name: _values(ideas, name, "instant") for name in FAN}, ours=ours,
+        {name: _values(ideas, name, "instant") for name in FAN},
+        ours=ours,
         why="too few of the bursts start when they come",
-    )  # fmt: skip
+    )
 
 
 def _fan_incentive(inputs: Inputs) -> Samples:
@@ -182,9 +188,10 @@ def _stopping_saved_costs_less(inputs: Inputs) -> Samples:
 
 def _shrinking_costs_less(inputs: Inputs) -> Samples:
     return Samples(
-        _difference(inputs.ideas, "N & SPAA", "dynamic_blocked", "overhead"), PER_BURST,
+        _difference(inputs.ideas, "N & SPAA", "dynamic_blocked", "overhead"),
+        PER_BURST,
         why="too few jobs are malleable, and the others are killed",
-    )  # fmt: skip
+    )
 
 
 def _sharing_costs_less(inputs: Inputs) -> Samples:

@@ -40,11 +40,29 @@ from papers.duplyakin2017.measures import (
 from papers.paper import Paper
 
 __all__ = [
-    "ASSUMPTIONS", "SCHEDULERS", "Inputs", "Setting", "compare_sizes", "drained", "example", "lend",
-    "make_paper", "measure_assumption", "measure_schedules", "measure_seed", "numbers",
-    "paper_inputs", "priority_change", "quantiles", "samples", "simulate", "summarize",
-    "sweep_sequences", "waste", "waste_by_priority",
-]  # fmt: skip
+    "ASSUMPTIONS",
+    "SCHEDULERS",
+    "Inputs",
+    "Setting",
+    "compare_sizes",
+    "drained",
+    "example",
+    "lend",
+    "make_paper",
+    "measure_assumption",
+    "measure_schedules",
+    "measure_seed",
+    "numbers",
+    "paper_inputs",
+    "priority_change",
+    "quantiles",
+    "samples",
+    "simulate",
+    "summarize",
+    "sweep_sequences",
+    "waste",
+    "waste_by_priority",
+]
 
 
 def make_paper(inputs: Inputs, *, seed: int = 0, output: str | Path = "") -> Paper:

@@ -52,15 +52,49 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 
 TABLE_1 = pd.DataFrame(
     {
-        "HTC": (11_200, 1_379.05, 443.27, 54.0, 84.0, 106.0, 134.25, 7_140.0,
-                1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
-        "PEREGRINE": (7_275, 26_838.58, 7_119.07, 33.0, 439.5, 1_921.0, 6_840.5, 85_945.0,
-                      1.42, 1.0, 1.0, 1.0, 1.0, 16.0),
+        "HTC": (
+            11_200,
+            1_379.05,
+            443.27,
+            54.0,
+            84.0,
+            106.0,
+            134.25,
+            7_140.0,
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+        ),
+        "PEREGRINE": (
+            7_275,
+            26_838.58,
+            7_119.07,
+            33.0,
+            439.5,
+            1_921.0,
+            6_840.5,
+            85_945.0,
+            1.42,
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+            16.0,
+        ),
     },
-    ["jobs", "node-hours",
-     *(f"{what} {name}" for what in ("run", "nodes")
-       for name in ("mean", "min", "25%", "50%", "75%", "max"))],
-)  # fmt: skip
+    [
+        "jobs",
+        "node-hours",
+        *(
+            f"{what} {name}"
+            for what in ("run", "nodes")
+            for name in ("mean", "min", "25%", "50%", "75%", "max")
+        ),
+    ],
+)
 """Table 1 as printed: rows as the columns of `describe`, one column per workload."""
 PUBLIC = ("HTC-2017", "PEREGRINE-10k")
 RANKS = (0, 1_818, 1_819, 3_637, 5_455, 5_456, 7_274)
@@ -320,9 +354,11 @@ def sweep_sequences(
     undisturbed = simulate_elastic(workload, System.of(setting.nodes))
     horizon = float(max(undisturbed.end_time))
     shared = {
-        "workload": workload, "setting": setting, "horizon": horizon,
+        "workload": workload,
+        "setting": setting,
+        "horizon": horizon,
         "most": _node_seconds(undisturbed, horizon)[0],
-    }  # fmt: skip
+    }
     grid = {"policy": ["RANDOM", "FIFO", "LIFO", "PAP", "PAP+"], **varied}
     return sweep(_sequence, grid, list(seeds), shared=shared, executor="cores", errors="raise")
 
@@ -401,8 +437,15 @@ def draw_peregrine(extract: Workload, *, request_factor: float = 1.0, seed: int 
     features = np.column_stack([run_time, run_time * nodes, nodes, nodes == 1, gaussian])
     printed = TABLE_1["PEREGRINE"]
     count = printed["jobs"]
-    target = np.array([printed["run mean"] * count, printed["node-hours"] * HOUR,
-                       printed["nodes mean"] * count, ONE_NODE, GAUSSIAN])  # fmt: skip
+    target = np.array(
+        [
+            printed["run mean"] * count,
+            printed["node-hours"] * HOUR,
+            printed["nodes mean"] * count,
+            ONE_NODE,
+            GAUSSIAN,
+        ]
+    )
     _approach(features / target, chosen, fixed, stratum, SWAPS, rng)
     far = np.abs(features[chosen].sum(axis=0) / target - 1)
     if not (far <= [TOLERANCE, TOLERANCE, TOLERANCE, 0.0, 0.0]).all():

@@ -73,13 +73,24 @@ def _plot_table(table: pd.DataFrame, *, title: str) -> go.Figure:
     ]
     picture = theme.figure(title=title, height=150 + 26 * len(table), margin={"b": 30, "l": 25})
     return picture.add_table(
-        header={"values": [f"<b>{name}</b>" for name in table], "align": align,
-                "fill": {"color": "#EEEEEE"}, "line": {"color": theme.GREY}},
-        cells={"values": cells, "align": align, "height": 26, "fill": {"color": "white"},
-               "line": {"color": theme.GREY}},
-        columnwidth=[max([len(str(name)), *map(len, column)]) + 2
-                     for name, column in zip(table, cells, strict=True)],
-    )  # fmt: skip
+        header={
+            "values": [f"<b>{name}</b>" for name in table],
+            "align": align,
+            "fill": {"color": "#EEEEEE"},
+            "line": {"color": theme.GREY},
+        },
+        cells={
+            "values": cells,
+            "align": align,
+            "height": 26,
+            "fill": {"color": "white"},
+            "line": {"color": theme.GREY},
+        },
+        columnwidth=[
+            max([len(str(name)), *map(len, column)]) + 2
+            for name, column in zip(table, cells, strict=True)
+        ],
+    )
 
 
 def figure_3(wasted: Mapping[str, Waste]) -> Drawing:
@@ -134,17 +145,24 @@ def figure_5(example: Example) -> Drawing:
     """Figure 5: heat maps of preemption vectors, nodes over days; dark is valuable."""
     vectors, boxes = example.vectors, example.boxes
     picture = make_subplots(
-        rows=len(vectors), shared_xaxes=True, vertical_spacing=0.09,
+        rows=len(vectors),
+        shared_xaxes=True,
+        vertical_spacing=0.09,
         subplot_titles=theme.headings(vectors),
-    )  # fmt: skip
+    )
     for row, table in enumerate(vectors.values(), start=1):
         picture.add_trace(vector_trace(table).update(showscale=row == 1), row=row, col=1)
         for box in boxes.itertuples():
             picture.add_shape(
-                type="rect", x0=round(box.start / DAY, 6), x1=round(box.end / DAY, 6),
-                y0=box.first - 0.5, y1=box.last + 0.5,
-                line={"color": theme.VERMILION, "width": 2}, row=row, col=1,
-            )  # fmt: skip
+                type="rect",
+                x0=round(box.start / DAY, 6),
+                x1=round(box.end / DAY, 6),
+                y0=box.first - 0.5,
+                y1=box.last + 0.5,
+                line={"color": theme.VERMILION, "width": 2},
+                row=row,
+                col=1,
+            )
         picture.update_yaxes(title="node", showgrid=False, dtick=2, row=row)
     title = f"Figure 5. Preemption vectors, {example.nodes} nodes, queue bigmem preferred"
     theme.style(picture, title=title, height=130 + 220 * len(vectors), margin={"t": 95})
@@ -159,11 +177,19 @@ def figure_6(wasted: pd.DataFrame) -> Drawing:
     """Figure 6: cumulative wasted cycles of `waste_by_priority`: a panel and axis per priority."""
     table, mean = cumulative_table(wasted), wasted.mean() / HOUR
     picture = plot_lines(
-        table.replace({"priority": PRIORITIES}), x="days", y="node_hours", line="policy",
-        panel="priority", own="y", title="Figure 6. Cumulative waste, queue bigmem preferred",
-        labels={"days": "days since the start", "priority": "",
-                "node_hours": "node-hours, summed<br>over preemptions"},
-    ).update_yaxes(rangemode="tozero")  # fmt: skip
+        table.replace({"priority": PRIORITIES}),
+        x="days",
+        y="node_hours",
+        line="policy",
+        panel="priority",
+        own="y",
+        title="Figure 6. Cumulative waste, queue bigmem preferred",
+        labels={
+            "days": "days since the start",
+            "priority": "",
+            "node_hours": "node-hours, summed<br>over preemptions",
+        },
+    ).update_yaxes(rangemode="tozero")
     means = ", ".join(f"{policy} {mean[policy].sum():,.1f}" for policy in ("PAP", "PAP+"))
     note = (
         f"At each of {len(wasted):,} moments one preemption is imagined and what it would waste is "
@@ -187,18 +213,24 @@ def optimum(schedule: Schedule, *, preempted: int, seed: int) -> Drawing:
     wasted = waste(schedule, periods, moments=at, preempted=preempted, seed=seed)
     for known_ends, name in enumerate(("blind optimum", "foresighted optimum")):
         wasted[name] = least_waste(
-            schedule, known_ends=bool(known_ends), grace_periods=periods, moments=at,
+            schedule,
+            known_ends=bool(known_ends),
+            grace_periods=periods,
+            moments=at,
             preempted=preempted,
-        )  # fmt: skip
+        )
     means = pd.DataFrame({name: each.mean() / HOUR for name, each in wasted.items()})
     hours = "grace period (h)"
     means.index = pd.Index(np.array(periods) / HOUR, name=hours)
     table = means.reset_index().melt(hours, var_name="choice", value_name="waste")
     picture = plot_lines(
-        table, x=hours, y="waste", line="choice",
+        table,
+        x=hours,
+        y="waste",
+        line="choice",
         title="Node-hours wasted, by policy and by the best choice, PEREGRINE",
         labels={hours: hours, "waste": "node-hours wasted (mean)"},
-    )  # fmt: skip
+    )
     return Drawing(picture, table, "Means over every 40th state; the optima are exact.")
 
 
@@ -308,9 +340,14 @@ def _sequences(sweep: pd.DataFrame, title: str) -> Drawing:
     parts = {name: averaged[column] for column, name in measures.items()}
     table = pd.concat(parts, names=["measure"]).rename("share").round(4).reset_index()
     picture = plot_lines(
-        table, x=varied, y="share", line="policy", panel="measure", title=title,
+        table,
+        x=varied,
+        y="share",
+        line="policy",
+        panel="measure",
+        title=title,
         labels={"measure": "", "share": "share (see the note)"},
-    )  # fmt: skip
+    )
     note = (
         "Throughput: node-hours of jobs that end, of those without preemptions. Wasted: node-hours "
         "of killed runs, of all used. Users served: nodes that users got, of those they asked for. "
@@ -374,9 +411,10 @@ def plot_violins(
     `summarize_densities`, by their titles.
     """
     picture = make_subplots(
-        rows=len(panels), vertical_spacing=0.16 if len(panels) > 1 else 0,
+        rows=len(panels),
+        vertical_spacing=0.16 if len(panels) > 1 else 0,
         subplot_titles=theme.headings(panels) if len(panels) > 1 else None,
-    )  # fmt: skip
+    )
     for row, (summary, densities) in enumerate(panels.values(), start=1):
         policies = list(dict.fromkeys(summary["policy"]))
         periods = sorted(set(summary["grace_period"]))
@@ -388,15 +426,23 @@ def plot_violins(
                 ]
                 outline = _outline(here, number + offset, 0.84 * WIDTH / len(periods) / 2)
                 picture.add_scatter(
-                    **outline, **_colors(place), name=period_name(period),
-                    legendgroup=str(period), showlegend=row == 1 and number == 0, row=row, col=1,
-                )  # fmt: skip
+                    **outline,
+                    **_colors(place),
+                    name=period_name(period),
+                    legendgroup=str(period),
+                    showlegend=row == 1 and number == 0,
+                    row=row,
+                    col=1,
+                )
             of_period = summary[summary["grace_period"] == period].set_index("policy")
             _add_boxes(picture, of_period.loc[policies], offset, period, row)
         picture.update_xaxes(
-            tickvals=list(range(len(policies))), ticktext=policies, showgrid=False,
-            range=[-0.5, len(policies) - 0.5], row=row,
-        )  # fmt: skip
+            tickvals=list(range(len(policies))),
+            ticktext=policies,
+            showgrid=False,
+            range=[-0.5, len(policies) - 0.5],
+            row=row,
+        )
         picture.update_yaxes(title="node-hours wasted", rangemode="tozero", row=row)
     theme.style(picture, title=title, height=130 + 330 * len(panels), margin={"t": 95})
     return picture.update_layout(legend={"title": {"text": "grace period  "}})
@@ -415,9 +461,12 @@ def _colors(place: int) -> dict[str, object]:
     """How a grace period's violins are drawn: filled with the line's color, two thirds clear."""
     tint = theme.CYCLE[place % len(theme.CYCLE)]
     return {
-        "mode": "lines", "fill": "toself", "hoverinfo": "skip",
-        "line": {"color": tint, "width": 1}, "fillcolor": theme.faded(tint, 0.35),
-    }  # fmt: skip
+        "mode": "lines",
+        "fill": "toself",
+        "hoverinfo": "skip",
+        "line": {"color": tint, "width": 1},
+        "fillcolor": theme.faded(tint, 0.35),
+    }
 
 
 def _add_boxes(
@@ -426,18 +475,33 @@ def _add_boxes(
     """Quartiles as thick bars and medians as white dots, for one grace period of all policies."""
     centers = [number + offset for number in range(len(of_period))]
     x = [value for center in centers for value in (center, center, None)]
-    y = [value for low, high in of_period[["25%", "75%"]].round(3).to_numpy().tolist()
-         for value in (low, high, None)]  # fmt: skip
+    y = [
+        value
+        for low, high in of_period[["25%", "75%"]].round(3).to_numpy().tolist()
+        for value in (low, high, None)
+    ]
     picture.add_scatter(
-        x=x, y=y, mode="lines", line={"color": theme.BLACK, "width": 4}, hoverinfo="skip",
-        legendgroup=str(period), showlegend=False, row=row, col=1,
-    )  # fmt: skip
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": theme.BLACK, "width": 4},
+        hoverinfo="skip",
+        legendgroup=str(period),
+        showlegend=False,
+        row=row,
+        col=1,
+    )
     picture.add_scatter(
-        x=centers, y=of_period["50%"].round(3).tolist(), mode="markers",
+        x=centers,
+        y=of_period["50%"].round(3).tolist(),
+        mode="markers",
         marker={"color": "white", "size": 6, "line": {"color": theme.BLACK, "width": 1}},
-        legendgroup=str(period), showlegend=False, row=row, col=1,
+        legendgroup=str(period),
+        showlegend=False,
+        row=row,
+        col=1,
         hovertemplate=f"{period_name(period)}: median %{{y}}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def summarize_densities(

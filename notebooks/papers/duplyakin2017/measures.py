@@ -311,13 +311,15 @@ MEASURES: Mapping[str, Measure] = {
     "peregrine-lifo-pap-waste-less": Measure(lambda m: worse_of_good(m.peregrine), why=NOT_LESS),
     "peregrine-lifo-pap-alike": Measure(lambda m: lifo_from_pap(m.peregrine)),
     "peregrine-same-nodes": Measure(
-        lambda m: m.choice.same, "{:.0f} %",
+        lambda m: m.choice.same,
+        "{:.0f} %",
         "jobs of several nodes rank differently, and under a reservation many of them run",
     ),
     "peregrine-short-grace-no-matter": Measure(partial(movement, periods=SHORT[:3], policies=FOUR)),
     "larger-partition-similar": Measure(
         lambda m: compare_sizes(m).diff(axis=1)["10 N"].abs().max(),
-        "a number differs by {:.2f} at most", "it is a tenth or more"
+        "a number differs by {:.2f} at most",
+        "it is a tenth or more",
     ),
     "fifo-random-medians-fall": Measure(partial(largest_step, statistics=["50%"]), STEP, RISES),
     "fifo-random-quartiles-fall": Measure(partial(largest_step, statistics=QUARTILES), STEP, RISES),
@@ -329,11 +331,13 @@ MEASURES: Mapping[str, Measure] = {
         why="the third quartile grows, for whoever is killed has run on for hours",
     ),
     "lifo-pap-tails-grow": Measure(
-        lambda m: m.tails.to_numpy().min(), "{:+.1f} % of the states at least",
+        lambda m: m.tails.to_numpy().min(),
+        "{:+.1f} % of the states at least",
         "one of the two shares falls",
     ),
     "waste-goes-to-zero": Measure(
-        left_at_extreme, "greatest median at 12 h {:.1f} % of RANDOM's at 60 s",
+        left_at_extreme,
+        "greatest median at 12 h {:.1f} % of RANDOM's at 60 s",
         "most jobs are shorter, but at most moments long ones run",
     ),
     "shorter-grace-wastes-less": Measure(
@@ -345,7 +349,8 @@ MEASURES: Mapping[str, Measure] = {
     **{
         f"{name}-{part}": Measure(
             lambda m, name=name, part=part: priority_change(m.waste[name])[part],  # type: ignore[misc]
-            "{:+.1f} %", CLASS,
+            "{:+.1f} %",
+            CLASS,
         )
         for name in CLASSES
         for part in ("high", "default", "total")
@@ -357,7 +362,7 @@ MEASURES: Mapping[str, Measure] = {
     "peregrine-samples": Measure(
         lambda m: m.states["peregrine"], "{:,.0f}", "the order of the jobs is not printed"
     ),
-}  # fmt: skip
+}
 """By what each claim about one preemption is decided."""
 
 
@@ -450,9 +455,10 @@ def samples(runs: pd.DataFrame, ages: pd.DataFrame, inputs: Inputs) -> dict[str,
             values, measure.shown, why=measure.why, missing=missing, beside=beside
         )
     found["peregrine-days"] = Samples(
-        easy["days"].tolist()[:1], "{:.1f}",
+        easy["days"].tolist()[:1],
+        "{:.1f}",
         why="Table 1's node-hours fill 20 nodes for 55.9 days, and no schedule takes less",
-    )  # fmt: skip
+    )
     found["stale-vectors-degrade"] = stale_vectors(ages)
     return {claim: _explained(claim, one, easy, first_fit) for claim, one in found.items()}
 

@@ -124,18 +124,24 @@ RUNS = {
     "noise": [Run(policy, noise) for noise in (True, False) for policy in ON_NOISY_DAYS],
     "greatest overhead": [Run(UNLIMITED, overhead=OVERHEADS[-1])],
     "overheads": [Run(UNLIMITED, overhead=part) for part in OVERHEADS],
-    "sharing": [Run(policy) for policy in (BATCH, SHARED, UNLIMITED, NOT_SPMD, NOT_SPMD_BATCH,
-                                           NOT_SPMD_UNLIMITED)],
+    "sharing": [
+        Run(policy)
+        for policy in (BATCH, SHARED, UNLIMITED, NOT_SPMD, NOT_SPMD_BATCH, NOT_SPMD_UNLIMITED)
+    ],
     "batch": [Run(BATCH)],
     "noisy batch": [Run(BATCH, noise=True)],
-}  # fmt: skip
+}
 """Runs of each seed, by kind."""
 
 FIRST_RUNS = {
     "noise": [Run(FCFS)],
-    "overheads": [*(Run(UNLIMITED, overhead=part) for part in (0.02, 0.1)), Run(SHARED),
-                  Run(SHARED, overhead=0.05), *map(Run, SPREADS)],
-}  # fmt: skip
+    "overheads": [
+        *(Run(UNLIMITED, overhead=part) for part in (0.02, 0.1)),
+        Run(SHARED),
+        Run(SHARED, overhead=0.05),
+        *map(Run, SPREADS),
+    ],
+}
 """Runs of the first seed only, which decide nothing."""
 
 

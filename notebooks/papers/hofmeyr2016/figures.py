@@ -70,10 +70,18 @@ def printed_statistics(workload: Workload) -> pd.DataFrame:
 def overview(runs: Sequence[RunSummary]) -> pd.DataFrame:
     """A row per run: policy, number of jobs, utilization, CPU load, slowdowns, who waited."""
     rows = [
-        (r.policy, r.jobs, r.utilization, r.cpu_load, r.mean_slowdown, r.quantile(0.5),
-         r.quantile(0.75), r.waited)
+        (
+            r.policy,
+            r.jobs,
+            r.utilization,
+            r.cpu_load,
+            r.mean_slowdown,
+            r.quantile(0.5),
+            r.quantile(0.75),
+            r.waited,
+        )
         for r in runs
-    ]  # fmt: skip
+    ]
     measures = ["jobs", "utilization", "CPU load", "mean slowdown", "median", "75 %", "waited"]
     return pd.DataFrame(rows, columns=["policy", *measures]).round(3)
 
@@ -138,10 +146,12 @@ def figure_4(runs: Runs) -> Drawing:
     """Distribution of slowdowns: share of jobs with at most that."""
     parts = [runs.first("sharing", policy) for policy in (BATCH, SHARED, UNLIMITED)]
     table = pd.concat(
-        [pd.DataFrame({"policy": run.policy, "slowdown": run.quantiles, "share": LEVELS})
-         for run in parts],
+        [
+            pd.DataFrame({"policy": run.policy, "slowdown": run.quantiles, "share": LEVELS})
+            for run in parts
+        ],
         ignore_index=True,
-    )  # fmt: skip
+    )
     labels = ("slowdown", "share of jobs with at most this slowdown")
     return Drawing(_lines(table, "Figure 4. Distribution of slowdowns", labels, log="x"), table)
 
@@ -196,10 +206,13 @@ def figure_9(runs: Runs) -> Drawing:
 def figure_10(runs: Runs) -> Drawing:
     """Slowdowns of batch scheduling and time-sharing, with noise or without, SPMD or not."""
     names = ["batch", "sharing", "sharing,<br>not SPMD", "batch,<br>not SPMD"]
-    table = box_table({
-        f"{name},<br>noise" if noise else name: runs.first("noise", policy, noise=noise)
-        for noise in (False, True) for name, policy in zip(names, ON_NOISY_DAYS, strict=True)
-    })  # fmt: skip
+    table = box_table(
+        {
+            f"{name},<br>noise" if noise else name: runs.first("noise", policy, noise=noise)
+            for noise in (False, True)
+            for name, policy in zip(names, ON_NOISY_DAYS, strict=True)
+        }
+    )
     return Drawing(
         _boxes(table, title="Figure 10. Slowdown with and without noise"),
         table,
@@ -210,10 +223,19 @@ def figure_10(runs: Runs) -> Drawing:
 FIGURES: dict[str, Callable[..., Drawing]] = {
     figure.__name__.replace("_", "-"): figure
     for figure in (
-        figure_1, figure_2, figure_3, figure_4, figure_5, figure_6, figure_7, figure_7_unlimited,
-        figure_8, figure_9, figure_10,
+        figure_1,
+        figure_2,
+        figure_3,
+        figure_4,
+        figure_5,
+        figure_6,
+        figure_7,
+        figure_7_unlimited,
+        figure_8,
+        figure_9,
+        figure_10,
     )
-}  # fmt: skip
+}
 
 
 # --- numbers that are drawn ---------------------------------------------------------------------
@@ -229,10 +251,16 @@ def by_overhead(runs: Runs, policy: str) -> dict[float, RunSummary]:
 def week_table(runs: Mapping[str, RunSummary]) -> pd.DataFrame:
     """Means over the week before, by name: `policy`, `day`, `utilization`, `cpu_load`."""
     tables = [
-        pd.DataFrame({"policy": name, "day": run.weeks / DAY,
-                      "utilization": run.weekly_utilization, "cpu_load": run.weekly_load})
+        pd.DataFrame(
+            {
+                "policy": name,
+                "day": run.weeks / DAY,
+                "utilization": run.weekly_utilization,
+                "cpu_load": run.weekly_load,
+            }
+        )
         for name, run in runs.items()
-    ]  # fmt: skip
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -277,10 +305,14 @@ def _lines(table: pd.DataFrame, title: str, labels: tuple[str, str], *, log: str
     """The last column over the one before it, a line per policy."""
     axes = dict(zip("xy", table.columns[-2:], strict=True))
     return plot_lines(
-        table, **axes, line="policy" if "policy" in table else None, title=title, log=log,
+        table,
+        **axes,
+        line="policy" if "policy" in table else None,
+        title=title,
+        log=log,
         labels=dict(zip(axes.values(), labels, strict=True)),
         why="no day ends between the jobs that do not count and the last submission",
-    )  # fmt: skip
+    )
 
 
 def _noisy_days(runs: Runs) -> str:
@@ -304,23 +336,34 @@ def _map(run: RunSummary, other: RunSummary | None = None, *, title: str) -> go.
         scale = f"{run.policy} ÷<br>{other.policy.replace(' (', '<br>(')}<br> "
     picture = theme.figure(title=title, height=500, plot_bgcolor=NO_JOBS)
     surface = heatmap(
-        pd.DataFrame(values), powers=(0.0 if other is None else -3.0, 3.0), text=run.counts,
+        pd.DataFrame(values),
+        powers=(0.0 if other is None else -3.0, 3.0),
+        text=run.counts,
         colorscale=theme.COLORSCALE if other is None else [list(c) for c in RATIO_COLORS],
         hovertemplate="from %{x:.3g} s, %{y:.3g} nodes, %{text} jobs: %{customdata:.3g}"
-        "<extra></extra>", colorbar={"title": {"text": scale}},
-    )  # fmt: skip
+        "<extra></extra>",
+        colorbar={"title": {"text": scale}},
+    )
     # Bins have their edges on the axes, one more than there are bins.
     picture.add_trace(surface.update(x=run.length_edges, y=run.nodes_edges))
     picture.add_heatmap(
-        x=run.length_edges, y=run.nodes_edges, zmin=0, zmax=1,
+        x=run.length_edges,
+        y=run.nodes_edges,
+        zmin=0,
+        zmax=1,
         z=np.log(np.where(np.isfinite(values), run.counts, np.nan)) / np.log(FEW_JOBS),
-        colorscale=VEIL, showscale=False, hoverinfo="skip",
-    )  # fmt: skip
+        colorscale=VEIL,
+        showscale=False,
+        hoverinfo="skip",
+    )
     picture.update_xaxes(
-        type="log", title="dedicated run time (gray: no jobs)", tickvals=list(LENGTHS),
-        ticktext=list(LENGTHS.values()), showgrid=False,
+        type="log",
+        title="dedicated run time (gray: no jobs)",
+        tickvals=list(LENGTHS),
+        ticktext=list(LENGTHS.values()),
+        showgrid=False,
         range=np.log10(run.length_edges[[0, -1]]).tolist(),
-    )  # fmt: skip
+    )
     picture.update_yaxes(type="log", title="nodes", dtick=1, tickformat=",", showgrid=False)
     better = "" if other is None else " Above 1, jobs fare better under the second policy."
     return captioned(
@@ -335,19 +378,31 @@ def _boxes(table: pd.DataFrame, *, title: str) -> go.Figure:
     picture = theme.figure(title=title, height=480, showlegend=False)
     for row in table.itertuples(index=False):
         picture.add_box(
-            x=[row[0]], lowerfence=[row[1]], q1=[row[2]], median=[row[3]], q3=[row[4]],
-            upperfence=[row[5]], name=row[0], width=0.5,
+            x=[row[0]],
+            lowerfence=[row[1]],
+            q1=[row[2]],
+            median=[row[3]],
+            q3=[row[4]],
+            upperfence=[row[5]],
+            name=row[0],
+            width=0.5,
             line={"color": theme.BLUE if "batch" in str(row[0]) else theme.VERMILION},
-        )  # fmt: skip
+        )
         picture.add_scatter(
-            x=[row[0]], y=[max(row[5], row[6]) * 1.1], mode="text", text=[f"{row[6]:.3g}"],
-            textposition="top center", hoverinfo="skip",
-        )  # fmt: skip
+            x=[row[0]],
+            y=[max(row[5], row[6]) * 1.1],
+            mode="text",
+            text=[f"{row[6]:.3g}"],
+            textposition="top center",
+            hoverinfo="skip",
+        )
         picture.add_scatter(
-            x=[row[0]], y=[row[6]], mode="markers",
+            x=[row[0]],
+            y=[row[6]],
+            mode="markers",
             marker={"symbol": "diamond", "size": 10, "color": theme.BLACK},
             hovertemplate="mean %{y:.3g}<extra></extra>",
-        )  # fmt: skip
+        )
     picture.update_xaxes(title="", tickangle=0)
     whiskers = table.drop(columns="run").to_numpy()
     picture.update_yaxes(title="slowdown (◆ mean)", **theme.log_axis(whiskers))
@@ -364,14 +419,22 @@ def _overheads(table: pd.DataFrame, *, batch: float) -> go.Figure:
     values = {"utilization": 100 * table["utilization"], "mean slowdown": table["slowdown"]}
     panels = pd.concat([percents.assign(measure=name, value=of) for name, of in values.items()])
     picture = plot_lines(
-        panels, x="overhead", y="value", line="memory", panel="measure", own="y",
+        panels,
+        x="overhead",
+        y="value",
+        line="memory",
+        panel="measure",
+        own="y",
         title="Figure 5. Time-sharing with overhead",
         labels={name: name for name in values} | {"overhead": "overhead, part of the capacity"},
-    )  # fmt: skip
+    )
     picture.add_hline(
-        y=100 * batch, line=theme.DASHED, row=1, col=1,
+        y=100 * batch,
+        line=theme.DASHED,
+        row=1,
+        col=1,
         annotation={"text": f"batch: {percent(batch, 0)}", "yanchor": "bottom", "yshift": 4},
-    )  # fmt: skip
+    )
     picture.update_xaxes(ticksuffix=" %")
     low, high = (100 * pick(batch, pick(table["utilization"])) for pick in (min, max))
     beyond = max(0.08 * (high - low), LEAST_RANGE / 2 - (high - low) / 2)
@@ -392,10 +455,16 @@ def _turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
     # Policies have their color and their place in the legend in all panels.
     measured = table[(table["nodes"] <= largest) & table["turnaround_time"].notna()]
     picture = plot_lines(
-        measured.assign(minutes=measured["turnaround_time"] / 60), x="nodes", y="minutes",
-        line="policy", panel="application", columns=min(3, table["application"].nunique()),
-        log="xy", title=title, labels={"minutes": "turnaround, min", "application": ""},
-    )  # fmt: skip
+        measured.assign(minutes=measured["turnaround_time"] / 60),
+        x="nodes",
+        y="minutes",
+        line="policy",
+        panel="application",
+        columns=min(3, table["application"].nunique()),
+        log="xy",
+        title=title,
+        labels={"minutes": "turnaround, min", "application": ""},
+    )
     return captioned(
         picture,
         "Turnaround: dedicated run time × mean slowdown of ten jobs or more of about that size and "

@@ -65,13 +65,26 @@ BACKLOG = 6.0
 """CPU load with unlimited memory below which a node has too few jobs: Edison's have 9."""
 
 WITH_MORE_JOBS = {
-    "slowdown-timesharing": 1, "slowdown-not-spmd": 1, "cpu-load-mean": 1, "cpu-load-week": 1,
-    "slowdown-order": 1, "noise-timesharing": 1, "overhead-5": 1, "overhead-knee": 1,
+    "slowdown-timesharing": 1,
+    "slowdown-not-spmd": 1,
+    "cpu-load-mean": 1,
+    "cpu-load-week": 1,
+    "slowdown-order": 1,
+    "noise-timesharing": 1,
+    "overhead-5": 1,
+    "overhead-knee": 1,
     "turnaround-scales": -1,
-    "short-jobs-better": 0, "long-jobs-worse": 0, "crossover": 0, "turnaround-largest": 0,
-    "noise-wins": 0, "crossover-large-hours": 0, "crossover-not-spmd": 0,
-    "slowdown-noise-timesharing": 1, "means-near-medians": 0, "slowdown-uncorrelated": 0,
-}  # fmt: skip
+    "short-jobs-better": 0,
+    "long-jobs-worse": 0,
+    "crossover": 0,
+    "turnaround-largest": 0,
+    "noise-wins": 0,
+    "crossover-large-hours": 0,
+    "crossover-not-spmd": 0,
+    "slowdown-noise-timesharing": 1,
+    "means-near-medians": 0,
+    "slowdown-uncorrelated": 0,
+}
 """Claims about how long jobs take that share nodes: where their number goes with jobs on a node.
 
 Up (1): slowdowns and loads are those jobs; the nearest neighbors in order of slowdown are the
@@ -329,16 +342,18 @@ def overhead_knee(runs: Runs) -> Samples:
         "late ÷ early growth {:.3g}",
         details=f"first seed {slow}",
         why=f"steadily: below and above 8 % it grows by {early} and by {late} a point of overhead",
-        missing="" if all(early > 0 for early, _ in growth) else
-        "no overhead up to 8 % slows jobs down",
+        missing=""
+        if all(early > 0 for early, _ in growth)
+        else "no overhead up to 8 % slows jobs down",
         data=runs.data("overheads"),
-    )  # fmt: skip
+    )
 
 
 def overhead_13(runs: Runs) -> Samples:
     """The utilization at an overhead of 13 %."""
-    busy = [run.utilization for run in
-            runs.of("greatest overhead", UNLIMITED, overhead=OVERHEADS[-1])]  # fmt: skip
+    busy = [
+        run.utilization for run in runs.of("greatest overhead", UNLIMITED, overhead=OVERHEADS[-1])
+    ]
     why = f"{percent(busy[0] / 0.87, 0)} of the 0.87 that are left, the paper's 0.83 are 95 %"
     details, data = f"first seed {busy[0]:.3f}", runs.data("greatest overhead")
     return Samples(busy, "{:.3f}", details=details, why=why, data=data)
@@ -368,15 +383,39 @@ def load_climbs(runs: Runs) -> Samples:
 MEASURES: dict[str, Callable[[Runs], Samples]] = {
     find.__name__.replace("_", "-"): find
     for find in (
-        same_utilization, slowdown_batch, slowdown_timesharing, slowdown_not_spmd, slowdown_order,
-        noise_batch, noise_batch_quartile, noise_timesharing, short_jobs_better, long_jobs_worse,
-        crossover, crossover_large, overhead_5, overhead_knee, overhead_13, cpu_load_mean,
-        cpu_load_week, load_climbs, turnaround_scales, turnaround_batch, turnaround_largest,
-        noise_wins, not_spmd_no_noise, crossover_large_hours, crossover_not_spmd,
-        slowdown_uncorrelated, means_near_medians, slowdown_noise_batch, quartile_batch,
-        quartile_noise_batch, slowdown_noise_timesharing,
+        same_utilization,
+        slowdown_batch,
+        slowdown_timesharing,
+        slowdown_not_spmd,
+        slowdown_order,
+        noise_batch,
+        noise_batch_quartile,
+        noise_timesharing,
+        short_jobs_better,
+        long_jobs_worse,
+        crossover,
+        crossover_large,
+        overhead_5,
+        overhead_knee,
+        overhead_13,
+        cpu_load_mean,
+        cpu_load_week,
+        load_climbs,
+        turnaround_scales,
+        turnaround_batch,
+        turnaround_largest,
+        noise_wins,
+        not_spmd_no_noise,
+        crossover_large_hours,
+        crossover_not_spmd,
+        slowdown_uncorrelated,
+        means_near_medians,
+        slowdown_noise_batch,
+        quartile_batch,
+        quartile_noise_batch,
+        slowdown_noise_timesharing,
     )
-}  # fmt: skip
+}
 """One function per claim, named like it."""
 
 

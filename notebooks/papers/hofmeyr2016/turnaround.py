@@ -32,8 +32,10 @@ def turnaround_batch(runs: Runs) -> Samples:
 def turnaround_largest(runs: Runs) -> Samples:
     """Median over applications of batch's turnaround ÷ that under time-sharing, at most nodes."""
     tables = [turnarounds(runs, place) for place in range(len(runs.of("sharing")))]
-    values, free = ([gain_at_largest(table, BATCH, policy) for table in tables]
-                    for policy in (SHARED, UNLIMITED))  # fmt: skip
+    values, free = (
+        [gain_at_largest(table, BATCH, policy) for table in tables]
+        for policy in (SHARED, UNLIMITED)
+    )
     details = f"first seed {short(values[0])} (memory unlimited {short(free[0])})"
     few, why = _few_applications(kept_speedups(tables[0])), start_at_once(runs)
     return Samples(values, "median factor {:.3g}", details=details, why=why, missing=few)

@@ -15,6 +15,11 @@ from papers.paper import Paper
 def paper_of(log: Log, output: str | Path = "") -> Paper:
     """A run of the notebook on a log; its figures and claims are written into `output`."""
     return Paper(
-        "1-eviction", "Maurya et al. 2020", FIGURES,
-        data=log.name, output=output, own=log.own, used=log.used,
-    )  # fmt: skip
+        "1-eviction",
+        "Maurya et al. 2020",
+        FIGURES,
+        data=log.name,
+        output=output,
+        own=log.own,
+        used=log.used,
+    )

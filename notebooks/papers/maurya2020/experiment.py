@@ -53,8 +53,17 @@ LARGEST_MOMENT = 2.0**31
 EXCEPTION = 13 * MINUTE
 """The deadline after which greedy's excess does not grow, with the most jobs, as the paper says."""
 CASE = ["scenario", "nodes_needed"]
-SURVEY = ["moment", "jobs", "nodes_needed", "deadline", "greedy", "optimum", "overlapping",
-          "cost_of_optimum", "least_cost"]  # fmt: skip
+SURVEY = [
+    "moment",
+    "jobs",
+    "nodes_needed",
+    "deadline",
+    "greedy",
+    "optimum",
+    "overlapping",
+    "cost_of_optimum",
+    "least_cost",
+]
 """Columns of `survey_moments`."""
 
 

@@ -65,9 +65,14 @@ def _hourly(
     unit = str(values.name)
     table = pd.DataFrame({"when": when, unit: values.to_numpy(dtype=float).round(3)})
     figure = plot_lines(
-        table, x="when", y=unit, steps=True, title=title, reference=reference,
+        table,
+        x="when",
+        y=unit,
+        steps=True,
+        title=title,
+        reference=reference,
         labels={"when": axis["title"]},
-    )  # fmt: skip
+    )
     return Drawing(figure, values.to_frame())
 
 
@@ -102,10 +107,17 @@ def draw_response_times(number: int, comparison: pd.DataFrame, case: Case) -> Dr
     part = comparison[comparison["scenario"] == case.name]
     part = part.assign(milliseconds=part["response_time"] * 1e3, minutes=part["deadline"] / MINUTE)
     figure = plot_lines(
-        part, x="minutes", y="milliseconds", line="solver", panel="nodes_needed",
-        title=f"Figure {number}. Response time, {case.name}", bound="bound", log="y",
-        labels=LABELS | {"milliseconds": "response time (ms)"}, why=case.why,
-    )  # fmt: skip
+        part,
+        x="minutes",
+        y="milliseconds",
+        line="solver",
+        panel="nodes_needed",
+        title=f"Figure {number}. Response time, {case.name}",
+        bound="bound",
+        log="y",
+        labels=LABELS | {"milliseconds": "response time (ms)"},
+        why=case.why,
+    )
     note = f"{NEEDED} as printed: Algorithm 1, line by line. {origin_of(case)}"
     return Drawing(figure, part, note=note.strip())
 
@@ -114,11 +126,15 @@ def figure_8(excess: pd.DataFrame, cases: Iterable[Case], draws: int) -> Drawing
     """Greedy's loss beyond the optimum: the mean and the range of draws of the jobs' memory."""
     excess = excess.assign(minutes=excess["deadline"] / MINUTE)
     figure = plot_lines(
-        excess.round(3), x="minutes", y="excess", line="scenario", panel="nodes_needed",
+        excess.round(3),
+        x="minutes",
+        y="excess",
+        line="scenario",
+        panel="nodes_needed",
         title="Figure 8. Greedy: loss above the optimum by K, the nodes needed",
         band=("least", "most"),
         labels=LABELS | {"excess": "node-hours lost above the optimum"},
-    )  # fmt: skip
+    )
     first = f"{NEEDED} Means and ranges of {draws} draws of memory."
     return Drawing(figure, excess, note=" ".join(dict.fromkeys([first, *map(origin_of, cases)])))
 
@@ -142,15 +158,21 @@ def plot_moments(kinds: pd.DataFrame, jobs: pd.Series, *, title: str) -> go.Figu
     sizes = list(kinds["nodes_needed"].drop_duplicates())
     headings = theme.headings(["jobs", *sizes], "K =")[1:]
     figure = make_subplots(
-        cols=1 + len(sizes), horizontal_spacing=0.05, column_widths=[1.1] + [1.0] * len(sizes),
+        cols=1 + len(sizes),
+        horizontal_spacing=0.05,
+        column_widths=[1.1] + [1.0] * len(sizes),
         subplot_titles=[f"(a) jobs, median {jobs.median():g}", *headings],
-    )  # fmt: skip
+    )
     counts = 100 * jobs.value_counts(normalize=True).sort_index()
     figure.add_bar(
-        x=counts.index.to_numpy(), y=counts.round(2).to_numpy(), showlegend=False,
+        x=counts.index.to_numpy(),
+        y=counts.round(2).to_numpy(),
+        showlegend=False,
         marker=theme.bar(theme.GREY),
-        hovertemplate="%{x} jobs at %{y} % of the moments<extra></extra>", row=1, col=1,
-    )  # fmt: skip
+        hovertemplate="%{x} jobs at %{y} % of the moments<extra></extra>",
+        row=1,
+        col=1,
+    )
     for column, size in enumerate(sizes, start=2):
         for bar in _kind_bars(kinds[kinds["nodes_needed"] == size], shown=column == 2):
             figure.add_trace(bar, row=1, col=column)
@@ -201,9 +223,15 @@ def draw_mean_cost(survey: pd.DataFrame, moments: FullMoments) -> Drawing:
 def _means(means: pd.DataFrame, moments: FullMoments, title: str, label: str) -> Drawing:
     """Means over the deadlines, a line per plan and a panel per number of nodes needed."""
     figure = plot_lines(
-        means, x="minutes", y="node_hours", line="plan", panel="nodes_needed", title=title,
-        labels=LABELS | {"node_hours": label}, why=moments.summary,
-    )  # fmt: skip
+        means,
+        x="minutes",
+        y="node_hours",
+        line="plan",
+        panel="nodes_needed",
+        title=title,
+        labels=LABELS | {"node_hours": label},
+        why=moments.summary,
+    )
     return Drawing(figure, means, note=NEEDED)
 
 
@@ -230,10 +258,16 @@ def draw_scaling(by_jobs: pd.DataFrame, by_nodes: pd.DataFrame) -> Drawing:
     growing = pd.concat(tables, ignore_index=True)
     growing["milliseconds"] = growing["response_time"] * 1e3
     figure = plot_lines(
-        growing, x="size", y="milliseconds", line="solver", panel="panel", log="xy", own="x",
+        growing,
+        x="size",
+        y="milliseconds",
+        line="solver",
+        panel="panel",
+        log="xy",
+        own="x",
         title="Response time by size of the problem",
         labels=panels | {"milliseconds": "response time (ms)"},
-    )  # fmt: skip
+    )
     note = "spectrum: plans for all K and deadlines at once."
     return Drawing(figure, growing, note=note, data="random problems, seed 0")
 
@@ -262,19 +296,34 @@ def plot_scenario(
     labels = [f"{nodes:,} node{'s' if nodes > 1 else ''}" for nodes in table["nodes"]]
     picture = theme.figure(title=title, height=150 + 22 * max(len(table), 8), showlegend=False)
     picture.add_bar(
-        y=rows, x=(hours["end"] - hours["start"]).round(5), base=hours["start"], orientation="h",
+        y=rows,
+        x=(hours["end"] - hours["start"]).round(5),
+        base=hours["start"],
+        orientation="h",
         marker={"color": theme.SKY, "line": {"color": theme.BLUE, "width": 1}},
-        text=labels, textposition="outside", textangle=0, cliponaxis=False,
-        textfont={"size": 11, "color": theme.BLACK}, constraintext="none",
-        customdata=table.index, hovertemplate="job %{customdata}, %{text}<extra></extra>",
-    )  # fmt: skip
+        text=labels,
+        textposition="outside",
+        textangle=0,
+        cliponaxis=False,
+        textfont={"size": 11, "color": theme.BLACK},
+        constraintext="none",
+        customdata=table.index,
+        hovertemplate="job %{customdata}, %{text}<extra></extra>",
+    )
     _mark_region(picture, region)
     picture.add_vline(moment / HOUR, line={"width": 2, "color": theme.VERMILION})
     picture.add_annotation(
-        x=moment / HOUR, y=0, yref="paper", text="eviction", showarrow=False,
-        yanchor="bottom", xanchor="left", xshift=3, font={"color": theme.VERMILION},
+        x=moment / HOUR,
+        y=0,
+        yref="paper",
+        text="eviction",
+        showarrow=False,
+        yanchor="bottom",
+        xanchor="left",
+        xshift=3,
+        font={"color": theme.VERMILION},
         bgcolor="rgba(255,255,255,0.8)",
-    )  # fmt: skip
+    )
     last = float(hours["end"].max())
     picture.update_xaxes(title="hours since the earliest start", range=[0, 1.14 * last])
     return picture.update_yaxes(
@@ -293,9 +342,14 @@ def _mark_region(picture: go.Figure, region: tuple[float, float]) -> None:
         begin / HOUR, end / HOUR, fillcolor=theme.YELLOW, opacity=0.3, line_width=0, layer="below"
     )
     picture.add_annotation(
-        x=(begin + end) / 2 / HOUR, y=1, yref="paper", showarrow=False, yanchor="bottom",
-        text=f"all run from {clock(begin)} to {clock(end)}", font={"size": 12},
-    )  # fmt: skip
+        x=(begin + end) / 2 / HOUR,
+        y=1,
+        yref="paper",
+        showarrow=False,
+        yanchor="bottom",
+        text=f"all run from {clock(begin)} to {clock(end)}",
+        font={"size": 12},
+    )
     for moment in region:
         picture.add_vline(moment / HOUR, line=theme.DASHED)
 
@@ -313,19 +367,31 @@ def plot_plan(plan: EvictionPlan, *, title: str) -> go.Figure:
     minutes = plan.deadlines / 60
     picture = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.08)
     picture.add_scatter(
-        x=minutes, y=plan.loss.round(2), mode="lines+markers", name="loss", showlegend=False,
-        line={"color": theme.color(plan.solver), "shape": "hv"}, row=1, col=1,
-    )  # fmt: skip
+        x=minutes,
+        y=plan.loss.round(2),
+        mode="lines+markers",
+        name="loss",
+        showlegend=False,
+        line={"color": theme.color(plan.solver), "shape": "hv"},
+        row=1,
+        col=1,
+    )
     freed = plan_table(plan)
     for action in TAKEN:
         picture.add_bar(
-            x=minutes, y=freed[action], name=MEANING[action], row=2, col=1,
+            x=minutes,
+            y=freed[action],
+            name=MEANING[action],
+            row=2,
+            col=1,
             marker=theme.patterned(action),
-        )  # fmt: skip
+        )
     picture.add_hline(
-        plan.problem.nodes_needed, row=2, col=1,
+        plan.problem.nodes_needed,
+        row=2,
+        col=1,
         line={"dash": "dash", "width": 1.5, "color": theme.BLACK},
-    )  # fmt: skip
+    )
     theme.style(picture, title=title, height=540, barmode="stack", bargap=0.15)
     picture.update_yaxes(title="node-hours lost", rangemode="tozero", row=1)
     picture.update_yaxes(title="nodes freed<br>(dashed: needed)", row=2)

@@ -111,10 +111,12 @@ def speedups(comparison: pd.DataFrame) -> pd.DataFrame:
         whether both are lower bounds.
     """
     times = response_times(comparison)
-    table = pd.DataFrame({
-        "backtracking / printed": times["backtracking"] / times["as printed"],
-        "backtracking / ours": times["backtracking"] / times["dynamic"],
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "backtracking / printed": times["backtracking"] / times["as printed"],
+            "backtracking / ours": times["backtracking"] / times["dynamic"],
+        }
+    )
     return table.assign(bound=comparison.groupby(CASE, sort=False)["bound"].any())
 
 
@@ -223,9 +225,10 @@ def greedy_fastest(found: Measurements) -> Samples:
     times = response_times(found.comparison)
     gain = times.drop(columns="greedy").div(times["greedy"], axis=0)
     names = {
-        "as printed": "printed", "backtracking": "backtracking",
+        "as printed": "printed",
+        "backtracking": "backtracking",
         "dynamic": "our dynamic programming",
-    }  # fmt: skip
+    }
     ours = [f"{gain[n].min():.0f}–{gain[n].max():,.0f}× ({said})" for n, said in names.items()]
     gain = gain[["as printed", "backtracking"]]
     slow = gain.min().idxmin()
@@ -329,11 +332,17 @@ def greedy_excess_grows(found: Measurements) -> Samples:
     if found.survey.empty:
         return Samples(missing="at no hour is the machine nearly full")
     ends = excess_at_ends(found.survey)
-    shares = pd.DataFrame({
-        "larger": ends["last"] > ends["first"],
-        "smaller": ends["last"] < ends["first"],
-        "zero": ends["last"] == 0,
-    }).groupby(level="nodes_needed").mean()  # fmt: skip
+    shares = (
+        pd.DataFrame(
+            {
+                "larger": ends["last"] > ends["first"],
+                "smaller": ends["last"] < ends["first"],
+                "zero": ends["last"] == 0,
+            }
+        )
+        .groupby(level="nodes_needed")
+        .mean()
+    )
     ranges = [
         f"larger at {percent(row.larger, 0)}, smaller at {percent(row.smaller, 0)} (K = {k:,})"
         for k, row in shares.iterrows()
@@ -484,14 +493,27 @@ def _by_claim(*finds: Callable[[Measurements], Samples]) -> dict[str, Callable]:
 
 
 OF_CASES = _by_claim(
-    constant_in_deadline, linear_in_deadline, greedy_fastest, backtracking_wins_small,
-    dynamic_wins_large, five_orders_of_magnitude, same_optimum, greedy_excess_not_negative,
-    excess_falls_late, optimum_falls, all_losses_fall, optimum_reaches_zero,
+    constant_in_deadline,
+    linear_in_deadline,
+    greedy_fastest,
+    backtracking_wins_small,
+    dynamic_wins_large,
+    five_orders_of_magnitude,
+    same_optimum,
+    greedy_excess_not_negative,
+    excess_falls_late,
+    optimum_falls,
+    all_losses_fall,
+    optimum_reaches_zero,
     dynamic_in_milliseconds,
-)  # fmt: skip
+)
 """Measures of the claims about the three scenarios, by the claim's name."""
 OF_LOG = _by_claim(
-    greedy_excess_grows, most_frequent_occupancy, days_most_frequent, days_all_occupied,
-    jobs_near_full, share_under_30_minutes,
-)  # fmt: skip
+    greedy_excess_grows,
+    most_frequent_occupancy,
+    days_most_frequent,
+    days_all_occupied,
+    jobs_near_full,
+    share_under_30_minutes,
+)
 """Measures of those about the machine and its full moments."""

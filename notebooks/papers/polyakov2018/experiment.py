@@ -129,9 +129,15 @@ def prepare(
     days, number = SPANS[scale]
     values = accuracies if scale == "paper" or len(accuracies) < 5 else accuracies[::2]
     return Experiment(
-        days, range(seed, seed + number), tuple(values), accuracy, tuple(queue_depths),
-        load or None, overhead, speed,
-    )  # fmt: skip
+        days,
+        range(seed, seed + number),
+        tuple(values),
+        accuracy,
+        tuple(queue_depths),
+        load or None,
+        overhead,
+        speed,
+    )
 
 
 def window(days: float) -> dict[str, float]:
@@ -142,8 +148,9 @@ def window(days: float) -> dict[str, float]:
 # --- seven jobs -----------------------------------------------------------------------------------
 
 
-def schedule_seven(policy: str | None, reclaim: str = "save", *, early: bool = False
-                   ) -> FilledSchedule:  # fmt: skip
+def schedule_seven(
+    policy: str | None, reclaim: str = "save", *, early: bool = False
+) -> FilledSchedule:
     """The seven jobs on six CPU slots, or the same where job 4 ends `early`, after one slot."""
     run_time = SEVEN["run_time"].where((SEVEN.index != 3) | (not early), MINUTE)
     workload = Workload(SEVEN.assign(run_time=run_time))
@@ -245,9 +252,13 @@ def compare_variants(run: Experiment) -> pd.DataFrame:
 
 
 def scheduler_variant(
-    variant: Mapping[str, Any], accuracy: float, seed: int, days: float, load: float | None,
+    variant: Mapping[str, Any],
+    accuracy: float,
+    seed: int,
+    days: float,
+    load: float | None,
     queue_depth: int | None,
-) -> dict[str, float]:  # fmt: skip
+) -> dict[str, float]:
     """The schedule without containers: `load` of regular jobs, and `mean_wait` in hours."""
     jobs = cs.synthetic.lomonosov(days, accuracy=accuracy, load=load, seed=seed)
     schedule = _run(jobs, policy=None, queue_depth=queue_depth, **variant)
@@ -298,10 +309,11 @@ def efficiencies(run: Experiment, schedules: Mapping[str, FilledSchedule]) -> pd
     """Efficiency by `policy`, overhead `t` and speed `c`, which change no start."""
     filled = [policy for policy in schedules if policy != "not filled"]
     rows = [
-        (policy, t, c,
-         efficiency(replace(schedules[policy], overhead=t, speed=c), **run.window))
-        for policy in [*filled, "not filled"] for t in OVERHEADS for c in SPEEDS
-    ]  # fmt: skip
+        (policy, t, c, efficiency(replace(schedules[policy], overhead=t, speed=c), **run.window))
+        for policy in [*filled, "not filled"]
+        for t in OVERHEADS
+        for c in SPEEDS
+    ]
     return pd.DataFrame(rows, columns=["policy", "t", "c", "efficiency"])
 
 
@@ -313,9 +325,13 @@ def container_costs(run: Experiment) -> pd.DataFrame:
 
 
 def container_cost(
-    policy: str, accuracy: float, seed: int, days: float, load: float | None,
+    policy: str,
+    accuracy: float,
+    seed: int,
+    days: float,
+    load: float | None,
     queue_depth: int | None,
-) -> dict[str, float]:  # fmt: skip
+) -> dict[str, float]:
     """What containers cost under one of `FILLING_POLICIES`, in parts of one.
 
     `held up`: of the regular jobs, those that only containers kept from starting at once; `lost`:
@@ -361,8 +377,10 @@ def compare_arrivals(run: Experiment) -> pd.DataFrame:
 
 def save_intervals(run: Experiment) -> pd.DataFrame:
     """Use of the containers' time by interval between saves: `save_table` per `jobs` and seed."""
-    kinds: dict[str, dict[str, Any]] = {QUEUE: {"load": None, "queue_depth": run.queue_depths[-1]},
-             STREAM: {"load": run.load or LITERATURE, "queue_depth": None}}  # fmt: skip
+    kinds: dict[str, dict[str, Any]] = {
+        QUEUE: {"load": None, "queue_depth": run.queue_depths[-1]},
+        STREAM: {"load": run.load or LITERATURE, "queue_depth": None},
+    }
     shared = {"days": run.days, "overheads": sorted({0.02, run.overhead, 0.5})}
     tables = [
         _sweep(save_interval, {"accuracy": [run.accuracy]}, run.seeds, **shared, **kind)
@@ -373,9 +391,13 @@ def save_intervals(run: Experiment) -> pd.DataFrame:
 
 
 def save_interval(
-    accuracy: float, seed: int, days: float, load: float | None, queue_depth: int | None,
+    accuracy: float,
+    seed: int,
+    days: float,
+    load: float | None,
+    queue_depth: int | None,
     overheads: list[float],
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Use of the containers' time under policy C, by overhead and interval: see `save_table`."""
     jobs = cs.synthetic.lomonosov(days, accuracy=accuracy, load=load, seed=seed)
     schedule = _run(jobs, queue_depth=queue_depth, **FILLING_POLICIES["filling B, kill"])
@@ -383,9 +405,11 @@ def save_interval(
 
 
 def save_table(
-    schedule: FilledSchedule, intervals: Iterable[int], overheads: Iterable[float],
+    schedule: FilledSchedule,
+    intervals: Iterable[int],
+    overheads: Iterable[float],
     **limits: float,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Use of the containers' time under policy C, by overhead and interval between saves.
 
     Parameters

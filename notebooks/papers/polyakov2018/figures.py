@@ -49,9 +49,15 @@ def load_by_length(by_length: pd.DataFrame, run: Experiment) -> Drawing:
     """The load by the number of jobs that wait."""
     labels = {"queue_depth": "jobs that wait with a reservation", "mean": "average load"}
     figure = plot_lines(
-        by_length, x="queue_depth", y="mean", line="variant", labels=labels, log="x",
-        title="Average load by the length of the queue", band=BAND,
-    )  # fmt: skip
+        by_length,
+        x="queue_depth",
+        y="mean",
+        line="variant",
+        labels=labels,
+        log="x",
+        title="Average load by the length of the queue",
+        band=BAND,
+    )
     lines = f"Lines: means over {len(run.seeds)} seeds; bands: the lowest and the highest."
     return Drawing(figure, by_length.round(5), f"p = {run.accuracy:g}. {lines}")
 
@@ -61,9 +67,14 @@ def efficiency_by_overhead(table: pd.DataFrame) -> Drawing:
     table = table.round(5)
     labels = {"t": "t, part of a slot", "efficiency": "efficiency", "c": "c ="}
     figure = plot_lines(
-        table, x="t", y="efficiency", line="policy", panel="c", labels=labels,
+        table,
+        x="t",
+        y="efficiency",
+        line="policy",
+        panel="c",
+        labels=labels,
         title="Utilization efficiency with containers",
-    )  # fmt: skip
+    )
     return Drawing(figure, table, f"{OVERHEAD}; c: speed of work in one, 1 is full speed.")
 
 
@@ -72,9 +83,15 @@ def cost_by_accuracy(costs: pd.DataFrame, run: Experiment) -> Drawing:
     table = cost_table(costs).round(4).replace({"measure": COSTS})
     labels = {"accuracy": ACCURACY, "mean": "percent", "measure": ""}
     figure = plot_lines(
-        table, x="accuracy", y="mean", line="policy", panel="measure", labels=labels,
-        title="Cost of containers by accuracy of estimates (percent)", band=BAND,
-    )  # fmt: skip
+        table,
+        x="accuracy",
+        y="mean",
+        line="policy",
+        panel="measure",
+        labels=labels,
+        title="Cost of containers by accuracy of estimates (percent)",
+        band=BAND,
+    )
     of = f"{len(run.seeds)} seeds of jobs and estimates"
     return Drawing(
         figure, table, f"Lines are means, bands from the lowest to the highest, of {of}."
@@ -97,9 +114,16 @@ def use_by_interval(kept: pd.DataFrame, run: Experiment) -> Drawing:
         "jobs": "",
     }
     figure = plot_lines(
-        table, x="k", y="mean", line="line", panel="jobs", labels=labels, log="x",
-        title="Useful time of containers saved every k slots", band=BAND,
-    )  # fmt: skip
+        table,
+        x="k",
+        y="mean",
+        line="line",
+        panel="jobs",
+        labels=labels,
+        log="x",
+        title="Useful time of containers saved every k slots",
+        band=BAND,
+    )
     note = f"{OVERHEAD}, part of a slot. Lines are means, bands from the lowest to the highest, of "
     return Drawing(figure, table, f"{note}{len(run.seeds)} seeds. M: mean slots between kills.")
 
@@ -134,20 +158,32 @@ def plot_slots(table: pd.DataFrame, slot: float, *, title: str) -> go.Figure:
     for block in table.itertuples():
         picture.add_trace(_block(block, slot, colors.get(block.label)))
         picture.add_annotation(
-            x=round((block.start + block.end) / 2 / slot, 5), y=block.first + block.nodes / 2,
-            text=f"<b>{block.label}</b>", showarrow=False, font={"size": 15},
-        )  # fmt: skip
+            x=round((block.start + block.end) / 2 / slot, 5),
+            y=block.first + block.nodes / 2,
+            text=f"<b>{block.label}</b>",
+            showarrow=False,
+            font={"size": 15},
+        )
     last = float(table["end"].max()) / slot
     slots = range(math.ceil(last))
     picture.update_xaxes(
-        title="time slot", range=[0, last], layer="below traces", tickmode="array", showgrid=False,
-        tickvals=[number + 0.5 for number in slots], ticks="",
+        title="time slot",
+        range=[0, last],
+        layer="below traces",
+        tickmode="array",
+        showgrid=False,
+        tickvals=[number + 0.5 for number in slots],
+        ticks="",
         ticktext=[str(number + 1) for number in slots],
-    )  # fmt: skip
+    )
     return picture.update_yaxes(
-        title="CPU slot", range=[0, rows], tickmode="array", showgrid=False,
-        tickvals=[row + 0.5 for row in range(rows)], ticktext=[str(row + 1) for row in range(rows)],
-    )  # fmt: skip
+        title="CPU slot",
+        range=[0, rows],
+        tickmode="array",
+        showgrid=False,
+        tickvals=[row + 0.5 for row in range(rows)],
+        ticktext=[str(row + 1) for row in range(rows)],
+    )
 
 
 def _block(block: Any, slot: float, color: str | None) -> go.Scatter:
@@ -157,13 +193,27 @@ def _block(block: Any, slot: float, color: str | None) -> go.Scatter:
     nodes = f"node {low + 1}" if block.nodes == 1 else f"nodes {low + 1} to {high}"
     look: dict[str, Any] = {"fillcolor": theme.faded(color or theme.GREY)}
     if color is None:
-        look = {"fillpattern": {"shape": "/", "bgcolor": "white", "fgcolor": theme.BLACK,
-                                "fgopacity": 0.5, "solidity": 0.1, "size": 9}}  # fmt: skip
+        look = {
+            "fillpattern": {
+                "shape": "/",
+                "bgcolor": "white",
+                "fgcolor": theme.BLACK,
+                "fgopacity": 0.5,
+                "solidity": 0.1,
+                "size": 9,
+            }
+        }
     return go.Scatter(
-        x=[left, right, right, left, left], y=[low, low, high, high, low],
-        mode="lines", fill="toself", line={"color": theme.BLACK, "width": 1},
-        hoveron="fills", hoverinfo="text", hovertext=f"{block.label}: {nodes}", **look,
-    )  # fmt: skip
+        x=[left, right, right, left, left],
+        y=[low, low, high, high, low],
+        mode="lines",
+        fill="toself",
+        line={"color": theme.BLACK, "width": 1},
+        hoveron="fills",
+        hoverinfo="text",
+        hovertext=f"{block.label}: {nodes}",
+        **look,
+    )
 
 
 def node_table(schedule: FilledSchedule) -> pd.DataFrame:
@@ -210,9 +260,15 @@ def plot_load(table: pd.DataFrame, *, title: str) -> go.Figure:
     spread = table.assign(low=table["load"] - table["spread"], high=table["load"] + table["spread"])
     spread["line"] = spread["queue_depth"].astype(str) + " jobs wait"
     figure = plot_lines(
-        spread.round(5), x="accuracy", y="load", line="line", panel="variant", band=("low", "high"),
-        title=title, labels={"accuracy": ACCURACY, "load": "average load", "variant": ""},
-    )  # fmt: skip
+        spread.round(5),
+        x="accuracy",
+        y="load",
+        line="line",
+        panel="variant",
+        band=("low", "high"),
+        title=title,
+        labels={"accuracy": ACCURACY, "load": "average load", "variant": ""},
+    )
     name = f"{LITERATURE:g}: real machines in the literature, not this queue"
     add_reference(figure, LITERATURE, name)
     return figure.update_yaxes(tickformat=".2f", col=1)

@@ -50,6 +50,11 @@ __all__ = [
 def begin(run: Experiment, *, output: str = "") -> Paper:
     """The run's figures and scorecard; on a log that is not Intrepid's nothing is judged."""
     return Paper(
-        "2-coscheduling", "Tang et al. 2011", FIGURES,
-        data=run.data, output=output, own=run.own, used=run.used,
-    )  # fmt: skip
+        "2-coscheduling",
+        "Tang et al. 2011",
+        FIGURES,
+        data=run.data,
+        output=output,
+        own=run.own,
+        used=run.used,
+    )

@@ -149,16 +149,24 @@ def plot_schemes(
     table = table[(table["measure"] == measure) & ~table["scheme"].isin(left_out)]
     machines = list(dict.fromkeys(table["machine"]))
     picture = make_subplots(
-        cols=len(machines), subplot_titles=theme.headings(map(_upper, machines)),
+        cols=len(machines),
+        subplot_titles=theme.headings(map(_upper, machines)),
         horizontal_spacing=0.11,
-    )  # fmt: skip
+    )
     for column, machine in enumerate(machines, start=1):
         here = table[table["machine"] == machine]
         for scheme in dict.fromkeys(here["scheme"]):
             part = here[here["scheme"] == scheme]
             picture.add_trace(_bars(part, scheme, by, column == 1), row=1, col=column)
-    theme.style(picture, title=title, height=430, barmode="group", bargap=0.22, bargroupgap=0.06,
-                margin={"t": 95})  # fmt: skip
+    theme.style(
+        picture,
+        title=title,
+        height=430,
+        barmode="group",
+        bargap=0.22,
+        bargroupgap=0.06,
+        margin={"t": 95},
+    )
     picture.update_xaxes(title=label, type="category", title_standoff=8)
     picture.update_yaxes(rangemode="nonnegative")
     picture.update_yaxes(title=unit, col=1)
@@ -186,12 +194,20 @@ def _bars(part: pd.DataFrame, scheme: str, by: str, legend: bool) -> go.Bar:
     """The bars of one scheme on one machine."""
     half = (part["high"] - part["mean"]).where(np.isfinite(part["high"])).round(4)
     return go.Bar(
-        x=[f"{100 * value:g} %" for value in part[by]], y=part["mean"].round(4).tolist(),
-        name=LEGEND.get(scheme, scheme), legendgroup=scheme, showlegend=legend,
+        x=[f"{100 * value:g} %" for value in part[by]],
+        y=part["mean"].round(4).tolist(),
+        name=LEGEND.get(scheme, scheme),
+        legendgroup=scheme,
+        showlegend=legend,
         marker=theme.bar("white" if scheme == IDEAL else theme.color(scheme), HATCHES[scheme]),
-        error_y={"type": "data", "array": half.astype(object).where(half.notna(), None).tolist(),
-                 "thickness": 1, "width": 2, "color": theme.BLACK},
-    )  # fmt: skip
+        error_y={
+            "type": "data",
+            "array": half.astype(object).where(half.notna(), None).tolist(),
+            "thickness": 1,
+            "width": 2,
+            "color": theme.BLACK,
+        },
+    )
 
 
 def _circle(schedule: CoupledSchedule, title: str, stretches: pd.DataFrame) -> Drawing:
@@ -219,9 +235,16 @@ def _curves(
     table = table.assign(machine=table["machine"].map(_upper))[table["mean"] < np.inf]
     (x,) = label
     figure = plot_lines(
-        table, x=x, y="mean", line=line, panel="machine", band=("low", "high"), title=title,
-        labels=label | {"mean": unit}, why="no job waits in the ideal",
-    )  # fmt: skip
+        table,
+        x=x,
+        y="mean",
+        line=line,
+        panel="machine",
+        band=("low", "high"),
+        title=title,
+        labels=label | {"mean": unit},
+        why="no job waits in the ideal",
+    )
     seeds = count(comparison["seed"].nunique(), "seed")
     bands = f"Lines are means over {seeds}, bands their 95 % intervals. "
     return Drawing(figure.update_xaxes(axis), table, bands + note)
@@ -236,9 +259,10 @@ def plot_steps(
     """
     picture = plot_gantt(schedule, start=0.0, end=until, title=title, names=names)
     picture.update_layout(
-        height=picture.layout.height + CONTROLS_HEIGHT, margin={"b": 60 + CONTROLS_HEIGHT},
+        height=picture.layout.height + CONTROLS_HEIGHT,
+        margin={"b": 60 + CONTROLS_HEIGHT},
         meta=dict(picture.layout.meta) | {CONTROLS: CONTROLS_HEIGHT},
-    )  # fmt: skip
+    )
     events = event_times(schedule)
     stops = [*events[events < until].tolist(), until]
     table, machines = node_stretches(schedule), list(schedule.system.partitions)
@@ -252,11 +276,26 @@ def plot_steps(
         marks.append({"label": name, "method": "animate", "args": [[name], _animation(0)]})
     picture.frames = frames
     value = {"prefix": "up to minute ", "xanchor": "left"}
-    slider = {"steps": marks, "active": len(stops) - 1, "y": -0.1, "x": 0, "len": 1.0,
-              "pad": {"t": 30}, "currentvalue": value}  # fmt: skip
+    slider = {
+        "steps": marks,
+        "active": len(stops) - 1,
+        "y": -0.1,
+        "x": 0,
+        "len": 1.0,
+        "pad": {"t": 30},
+        "currentvalue": value,
+    }
     play = {"label": "Play", "method": "animate", "args": [None, _animation(FRAME_DURATION)]}
-    buttons = {"type": "buttons", "buttons": [play], "showactive": False, "x": 1,
-               "xanchor": "right", "y": -0.1, "yanchor": "top", "pad": {"t": 18}}  # fmt: skip
+    buttons = {
+        "type": "buttons",
+        "buttons": [play],
+        "showactive": False,
+        "x": 1,
+        "xanchor": "right",
+        "y": -0.1,
+        "yanchor": "top",
+        "pad": {"t": 18},
+    }
     return picture.update_layout(sliders=[slider], updatemenus=[buttons])
 
 

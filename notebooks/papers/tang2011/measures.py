@@ -36,13 +36,26 @@ from papers.tang2011.experiment import EUREKA, WITHOUT_THRESHOLD
 
 UNSCHEDULED = (BASE, IDEAL)
 """What is compared with the schemes, and is none."""
-SUMMARIZED = ("wait", "slowdown", "sync_up", "lost", "sync_up_median", "sync_up_late", "waited",
-              "wait_paired", "wait_alone", "lost_share")  # fmt: skip
+SUMMARIZED = (
+    "wait",
+    "slowdown",
+    "sync_up",
+    "lost",
+    "sync_up_median",
+    "sync_up_late",
+    "waited",
+    "wait_paired",
+    "wait_alone",
+    "lost_share",
+)
 SYNC_UP = {
-    "sync_up": "mean", "sync_up_median": "median", "sync_up_late": "95 % wait at most",
-    "waited": "share that waits", "wait_paired": "wait, with mates",
+    "sync_up": "mean",
+    "sync_up_median": "median",
+    "sync_up_late": "95 % wait at most",
+    "waited": "share that waits",
+    "wait_paired": "wait, with mates",
     "wait_alone": "wait, without mates",
-}  # fmt: skip
+}
 MADE_UP = "six made-up jobs"
 NO_MATES = "no job has a mate"
 STUCK = "in each seed some jobs never start"

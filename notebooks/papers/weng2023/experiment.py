@@ -138,8 +138,10 @@ def prepare(trace: str, scale: str, *, seed: int = FIRST_SEED, seeds: int = 0) -
             print(f"{', '.join(missing)} not here: a synthetic twin takes the place of all lists")
         return Study(
             {name: twin(mix, seed=place) for place, (name, mix) in enumerate(TWIN_MIXES.items())},
-            cs.System.of_types(TWIN_NODES, "a tenth of the cluster"), own=False, **how,
-        )  # fmt: skip
+            cs.System.of_types(TWIN_NODES, "a tenth of the cluster"),
+            own=False,
+            **how,
+        )
     nodes = traces.find_trace(NODES)
     assert nodes is not None
     lists = {name: read_list(traces.fetch_trace(_public(name)), nodes) for name in LISTS}
@@ -172,10 +174,15 @@ def twin(mix: Mix, *, seed: int) -> cs.Workload:
     models = random.choice([each.model for each in TWIN_NODES], TWIN_PODS)
     naming = (random.random(TWIN_PODS) < mix.naming) & (gpus > 0) & ~several
     columns = {
-        "submit_time": 0.0, "run_time": 0.0, "nodes": 1, "cores": cores, "memory": 4 * cores,
-        "gpus": gpus, "gpu_share": np.where(sharing, parts, 1.0),
+        "submit_time": 0.0,
+        "run_time": 0.0,
+        "nodes": 1,
+        "cores": cores,
+        "memory": 4 * cores,
+        "gpus": gpus,
+        "gpu_share": np.where(sharing, parts, 1.0),
         "gpu_models": pd.Series(models).where(naming),
-    }  # fmt: skip
+    }
     return cs.Workload(pd.DataFrame(columns), "twin")
 
 
@@ -194,12 +201,15 @@ def place_all(study: Study) -> pd.DataFrame:
     # The twin's runs take a twentieth of a second each: less than a worker needs to begin.
     parts = [
         cs.sweep(
-            place_list, {"pods": pods, "policy": POLICIES}, seeds,
-            shared={"cluster": study.cluster}, errors="raise",
+            place_list,
+            {"pods": pods, "policy": POLICIES},
+            seeds,
+            shared={"cluster": study.cluster},
+            errors="raise",
             executor="cores" if study.own else None,
         )
         for pods, seeds in ((first, study.seeds), (others, study.fewer))
-    ]  # fmt: skip
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -207,9 +217,11 @@ def place_list(pods: cs.Workload, policy: str, cluster: cs.System, seed: int) ->
     """One run: the curves of a list under a policy, in the order of arrivals of a seed."""
     placed = cs.place_jobs(*arrive(pods, cluster, seed), policy, typical=pods, seed=seed)
     last, total = placed.arrivals.iloc[-1], float(cluster.nodes["gpus"].sum())
-    return curves(placed.arrivals, total).reset_index().assign(
-        total=total, final_allocated=last["allocated"], final_fragmented=last["fragmented"]
-    )  # fmt: skip
+    return (
+        curves(placed.arrivals, total)
+        .reset_index()
+        .assign(total=total, final_allocated=last["allocated"], final_fragmented=last["fragmented"])
+    )
 
 
 def curves(arrivals: pd.DataFrame, total: float, last: int = LAST) -> pd.DataFrame:

@@ -73,11 +73,18 @@ def _bars(part: pd.DataFrame, policy: str, place: int) -> go.Bar:
     """The bars of one policy, one per list."""
     spread = part["std"].round(4).astype(object).where(part["std"].notna(), None)
     return go.Bar(
-        x=[LISTS[name] for name in part.index], y=part["mean"].round(4).tolist(), name=policy,
+        x=[LISTS[name] for name in part.index],
+        y=part["mean"].round(4).tolist(),
+        name=policy,
         marker=theme.bar(theme.color(policy, place), HATCHES[place]),
-        error_y={"type": "data", "array": spread.tolist(), "thickness": 1, "width": 2,
-                 "color": theme.BLACK},
-    )  # fmt: skip
+        error_y={
+            "type": "data",
+            "array": spread.tolist(),
+            "thickness": 1,
+            "width": 2,
+            "color": theme.BLACK,
+        },
+    )
 
 
 def _seeds(found: pd.DataFrame) -> str:

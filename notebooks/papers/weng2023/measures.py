@@ -64,27 +64,35 @@ def samples(study: Study, runs: pd.DataFrame) -> Mapping[str, Samples]:
     }
     return {
         "hundreds-of-fragments": Samples(
-            _final_fragments(runs), "{:.0f} GPUs",
+            _final_fragments(runs),
+            "{:.0f} GPUs",
             why="with the best of the other policies fewer idle GPUs are fragments",
         ),
         "most-allocated": Samples(
-            ahead, "{:.0f} GPUs more", why="another policy allocates as much on some list",
+            ahead,
+            "{:.0f} GPUs more",
+            why="another policy allocates as much on some list",
         ),
         "least-fragmentation": Samples(
-            _fragments_less(runs), "{:.2f} points of all GPUs",
+            _fragments_less(runs),
+            "{:.2f} points of all GPUs",
             why="another policy leaves as little fragmented on the way",
         ),
         "unallocated-less": Samples(
-            [saved.loc["default", "share"].max()], "{:.1f} % less",
-            details=_where(saved["share"], "{:.1f} %"), why=OTHER_ON_OWN,
+            [saved.loc["default", "share"].max()],
+            "{:.1f} % less",
+            details=_where(saved["share"], "{:.1f} %"),
+            why=OTHER_ON_OWN,
         ),
         "additional-gpus": Samples(
-            [saved.loc["default", "gpus"].max()], "{:.0f} GPUs",
-            details=_where(saved["gpus"], "{:.0f} GPUs"), why=OTHER_ON_OWN,
+            [saved.loc["default", "gpus"].max()],
+            "{:.0f} GPUs",
+            details=_where(saved["gpus"], "{:.0f} GPUs"),
+            why=OTHER_ON_OWN,
         ),
         "printed-allocation": _printed(runs, "final_allocated"),
         "printed-fragments": _printed(runs, "final_fragmented"),
-    }  # fmt: skip
+    }
 
 
 CLAIMS = (
