@@ -4,13 +4,12 @@
 - `checkpoint_table`: how often jobs write checkpoints, and how long it takes
 - `draw_bursts`, `bursts_from_queue`: bursts for a log
 - `ledger`, `measure`: node-hours by use, and all that a schedule is compared by
-- `compare_ondemand`: policies on streams of bursts, over seeds
 """
 
 from cosimlib.eviction.problem import checkpoint_table
 from cosimlib.ondemand.audit import audit_ondemand
 from cosimlib.ondemand.schedule import LEDGER, OVERHEAD, OnDemandSchedule, ledger, measure
-from cosimlib.ondemand.simulation import POLICIES, compare_ondemand, simulate_ondemand
+from cosimlib.ondemand.simulation import POLICIES, simulate_ondemand
 from cosimlib.synthetic.bursts import bursts_from_queue, draw_bursts
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "audit_ondemand",
     "bursts_from_queue",
     "checkpoint_table",
-    "compare_ondemand",
     "draw_bursts",
     "ledger",
     "measure",

@@ -65,16 +65,12 @@ first. While a window waits for nodes, no burst chooses jobs to evict. Windows k
 policies of `WITHOUT_CALENDAR` take none.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.audit import audit
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.eviction.problem import checkpoint_table
 from cosimlib.kernels.records import records
@@ -85,14 +81,10 @@ from cosimlib.ondemand.schedule import (
     EVICTS_NOBODY,
     OnDemandSchedule,
     eviction_table,
-    measure,
     merge,
     stretch_table,
 )
 from cosimlib.ondemand.state import GRAIN, JOB, STATE
-from cosimlib.sweep import Workers, sweep
-from cosimlib.synthetic import resample
-from cosimlib.synthetic.bursts import draw_bursts
 from cosimlib.system import System
 from cosimlib.workload import Workload, check_run
 
@@ -266,56 +258,6 @@ def simulate_ondemand(
     )
 
 
-def compare_ondemand(
-    workload: Workload,
-    system: System,
-    policies: Mapping[str, Mapping[str, Any]],
-    streams: Mapping[str, Mapping[str, Any]],
-    seeds: Iterable[int],
-    *,
-    redrawn: bool = False,
-    executor: Workers = None,
-) -> pd.DataFrame:
-    """Comparison of policies on streams of bursts: one row per policy, stream and seed.
-
-    Every policy sees the same bursts and the same memory of jobs on a seed; schedules are audited.
-
-    Parameters
-    ----------
-    workload : Workload
-    system : System
-    policies : dict of str to dict
-        Arguments of `simulate_ondemand` by the names that tables show.
-    streams : dict of str to dict
-        Arguments of `draw_bursts` by name.
-    seeds : iterable of int
-        Of the bursts, and of the memory drawn per job.
-    redrawn : bool, default False
-        Whether a seed also draws the log anew, by weeks (`synthetic.resample`): then intervals tell
-        how much another log of the same kind would differ, too.
-    executor
-        As of `sweep`.
-
-    Returns
-    -------
-    pd.DataFrame
-        `policy`, `stream`, `seed`, and what `measure` returns.
-    """
-    shared = {
-        "workload": workload,
-        "system": system,
-        "policies": dict(policies),
-        "streams": dict(streams),
-        "redrawn": redrawn,
-    }
-    # By seed, so that no more than one log drawn anew is kept.
-    grid = {"seed": [*seeds], "policy": [*policies], "stream": [*streams]}
-    runs = sweep(_run, grid, shared=shared, executor=executor, errors="raise")
-    by_policy = np.arange(len(runs)).reshape(-1, len(policies) * len(streams)).T.ravel()
-    names = ["policy", "stream", "seed"]
-    return runs.iloc[by_policy].reset_index(drop=True)[[*names, *runs.columns.drop(names)]]
-
-
 def _check(
     policy: str,
     deadline: str,
@@ -467,28 +409,3 @@ def _draw_least_nodes(jobs: pd.DataFrame, malleable: float, least: float, seed: 
     nodes = jobs["nodes"].to_numpy(dtype=np.int64)
     drawn = np.random.default_rng([seed, 1]).random(len(jobs)) < malleable
     return np.where(drawn, np.maximum(1, np.ceil(least * nodes)), nodes).astype(np.int64)
-
-
-def _run(
-    policy: str,
-    stream: str,
-    seed: int,
-    workload: Workload,
-    system: System,
-    policies: Mapping[str, Mapping[str, Any]],
-    streams: Mapping[str, Mapping[str, Any]],
-    redrawn: bool,
-) -> dict[str, float]:
-    """One cell of `compare_ondemand`."""
-    if redrawn:
-        workload = _redrawn(workload, seed)
-    bursts = draw_bursts(workload, seed=seed, **streams[stream])
-    return measure(
-        audit(simulate_ondemand(workload, system, bursts, seed=seed, **policies[policy]))
-    )
-
-
-@lru_cache(maxsize=1)
-def _redrawn(workload: Workload, seed: int) -> Workload:
-    """The log of a seed, drawn once for all policies."""
-    return resample(workload, seed, unit="weeks")

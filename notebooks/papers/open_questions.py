@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosimlab.comparison.ondemand import compare_ondemand
+from cosimlab.folders import checkout
+from cosimlab.sweep import sweep
+from cosimlab.twins.edison import EDISON
 from cosimlib.display import percent
 from cosimlib.elastic import execution_states, least_waste
-from cosimlib.files import checkout, write_whole
+from cosimlib.files import write_whole
 from cosimlib.metrics import mean_interval
-from cosimlib.ondemand import compare_ondemand
 from cosimlib.schedule import Schedule
-from cosimlib.sweep import sweep
-from cosimlib.synthetic.edison import EDISON
 from cosimlib.system import THETA
 from cosimlib.traces import find_trace
 from cosimlib.units import HOUR, MINUTE

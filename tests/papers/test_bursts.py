@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib import figures
-from cosimlib.figures import caption
+from cosimlab import figures
+from cosimlab.comparison.ondemand import compare_ondemand
+from cosimlab.figures import caption
 from cosimlib.ondemand import (
     LEDGER,
     OVERHEAD,
-    compare_ondemand,
     draw_bursts,
     ledger,
     simulate_ondemand,
@@ -29,9 +29,9 @@ from papers.bursts.experiment import (
 from papers.bursts.figures import FIGURES, plot_best, plot_ledger
 from papers.bursts.measures import Inputs, samples
 from papers.claims import Claims, Verdict
-from tests.cells import run_cells, strange
-from tests.ondemand.instances import SIX, STREAM, sixty_jobs
-from tests.ondemand.test_simulation import MACHINE, run
+from tests.cosimlib.ondemand.instances import SIX, STREAM, sixty_jobs
+from tests.cosimlib.ondemand.test_simulation import MACHINE, run
+from tests.notebooks.cells import run_cells, strange
 from tests.suites import ROOT
 from tests.zoo import ZOO
 

@@ -1,6 +1,6 @@
 """Inputs and runs of the study: policies on streams of bursts, on one log, over seeds.
 
-Every run is a row per policy, stream and seed, as `cosimlib.ondemand.compare_ondemand` gives it.
+Every run is a row per policy, stream and seed, as `cosimlab.comparison.compare_ondemand` gives it.
 Policies are compared on the same seeds; intervals are Student's, at 95 %.
 """
 
@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import cosimlab as lab
 import cosimlib as cs
+from cosimlab.comparison.ondemand import compare_ondemand
 from cosimlib import checks as check
 from cosimlib.metrics import job_groups
-from cosimlib.ondemand import OVERHEAD, OnDemandSchedule, compare_ondemand, ledger
+from cosimlib.ondemand import OVERHEAD, OnDemandSchedule, ledger
 from cosimlib.system import THETA
 from cosimlib.units import DAY
 from papers.claims import interval_of_seeds
@@ -281,7 +283,7 @@ def means(runs: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     """Means over seeds by policy, as a table to be shown: shares are in percent."""
     table = runs.groupby("policy", sort=False)[list(columns)].mean()
     shares = [name for name in ("missed", "instant", "kept", "filled") if name in table]
-    return cs.figures.in_words(table.assign(**{n: 100 * table[n] for n in shares}).round(1))
+    return lab.figures.in_words(table.assign(**{n: 100 * table[n] for n in shares}).round(1))
 
 
 def ledger_table(study: Study, ways: Mapping[str, OnDemandSchedule]) -> pd.DataFrame:

@@ -1,0 +1,298 @@
+"""Gymnasium environment for reinforcement learning of batch scheduling.
+
+An episode schedules consecutive jobs of a workload on an empty machine, in the event loop of
+`simulate`. The agent sees the first jobs of the queue, its *window*. It acts whenever a job in the
+window fits on the free nodes: it starts one such job, and acts again at the same instant, or lets
+time pass to the next event.
+
+**Observation**, a dictionary of two boxes of numbers from 0 to 1; times are on a logarithmic scale,
+``log(1 + t) / log(1 + week)``; a week or more is 1:
+
+``waiting``  one row per job in the window, in order of submission (zeros without a job):
+             1, time waited, requested time, nodes over all nodes, 1 if it fits
+``machine``  share of free nodes; share of waiting jobs, ``log(1 + n) / log(1 + jobs)``; share of
+             nodes that are expected to be free after each of `HORIZONS` if nothing starts
+
+**Action**: the place in the window of the job to start, or `window` to let time pass.
+`action_masks` and ``info["action_mask"]`` say which actions are possible, in the form of
+sb3-contrib's MaskablePPO. An impossible action is replaced by the first possible one.
+
+**Reward**: minus the increase of the episode's average bounded slowdown while time passes. Each job
+begins with a slowdown of 1, so the rewards of an episode add up to 1 minus the average bounded
+slowdown of its schedule.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cosimlib import checks as check
+from cosimlib.batch import loop
+from cosimlib.batch.loop import Machine
+from cosimlib.batch.simulation import machine_of
+from cosimlib.extras import needed_by
+from cosimlib.kernels.jit import kernel
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.units import DAY, HOUR, MINUTE, WEEK
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
+
+with needed_by("BatchEnv"):
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.error import ResetNeeded
+
+HORIZONS = (10 * MINUTE, HOUR, 4 * HOUR, 12 * HOUR, DAY)
+"""Seconds ahead of now for which the environment tells the expected free nodes."""
+
+LONGEST = math.log1p(WEEK)
+"""The logarithm at which times count as 1."""
+
+FEATURES = 5
+"""Numbers that the agent sees per waiting job."""
+
+
+class BatchEnv(gymnasium.Env):
+    """Batch scheduling as a Gymnasium environment: start one waiting job, or let time pass.
+
+    Parameters
+    ----------
+    workload : Workload
+    system : System
+        Of one partition.
+    window : int, default 32
+        Number of waiting jobs that the agent sees and may start: those submitted first.
+    jobs : int, optional
+        Consecutive jobs per episode, from a random row on; by default 256. None takes all jobs of
+        the workload, and so does a larger number.
+    tau : float, default 10.0
+        Threshold of the bounded slowdown in the reward, in seconds.
+
+    Raises
+    ------
+    ValueError
+        If the window, the number of jobs or the threshold is out of range.
+    InvalidWorkloadError
+        For a workload without jobs, and where a job is wider than the system, or the system has
+        several partitions.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> jobs = cs.synthetic.lublin(300, nodes=64, load=0.9, seed=1)
+    >>> workload = cs.synthetic.with_scaled_estimates(jobs)
+    >>> environment = lab.gym.BatchEnv(workload, workload.machine, window=8, jobs=64)
+    >>> observation, info = environment.reset(seed=0)
+    >>> environment.action_space
+    Discrete(9)
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        system: System,
+        *,
+        window: int = 32,
+        jobs: int | None = 256,
+        tau: float = 10.0,
+    ) -> None:
+        check_run(workload, system)
+        check.whole("window", window, 1)
+        check.number("tau", tau, above=0.0, kind="seconds")
+        check.whole("jobs", jobs, 1, none="for all of the workload")
+        if len(workload) == 0:
+            raise InvalidWorkloadError(f"{workload.name}: no jobs; expected at least one")
+        self.workload, self.system = workload, system
+        self.window, self.tau = window, float(tau)
+        self.jobs = min(jobs or len(workload), len(workload))
+        self._all = machine_of(workload, system)
+        self._first = 0
+        self._began = False
+        self._machine = self._all
+        self._horizons = np.array(HORIZONS)
+        self.action_space = spaces.Discrete(window + 1)
+        self.observation_space = spaces.Dict(
+            {
+                "waiting": spaces.Box(0.0, 1.0, (window, FEATURES), np.float32),
+                "machine": spaces.Box(0.0, 1.0, (2 + len(HORIZONS),), np.float32),
+            }
+        )
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Begin an episode at a random row of the workload, or at ``options["first"]``."""
+        super().reset(seed=seed)
+        latest = len(self.workload) - self.jobs
+        first = (options or {}).get("first")
+        check.whole("options['first']", first, 0, latest, none=True)
+        self._first = int(self.np_random.integers(latest + 1)) if first is None else int(first)
+        rows = slice(self._first, self._first + self.jobs)
+        everything = self._all
+        self._machine = loop.empty(
+            np.ascontiguousarray(everything.jobs[:, rows]),
+            everything.nodes[rows].copy(),
+            everything.run_time[rows].copy(),
+            self.system.total_nodes,
+        )
+        _let_time_pass(self._machine, self.window, self.tau)
+        self._began = True
+        return self._observation(), self._info()
+
+    def step(self, action: int) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+        """Start a job or let time pass; an episode terminates when its last job has started.
+
+        Raises
+        ------
+        ResetNeeded
+            Before the first `reset`, and once the episode has terminated.
+        ValueError
+            For an action that is none.
+        """
+        self._check_began("step()")
+        if self._machine.clock[0] == np.inf:
+            raise ResetNeeded("the episode has terminated; call reset() to begin the next")
+        if not self.action_space.contains(action):
+            raise ValueError(f"action={action!r}; expected a whole number from 0 to {self.window}")
+        mask = self.action_masks()
+        if not mask[action]:
+            action = int(mask.argmax())
+        growth = _act(self._machine, action, self.window, self.tau)
+        terminated = bool(self._machine.clock[0] == np.inf)
+        reward = -float(growth) / self.jobs
+        return self._observation(), reward, terminated, False, self._info()
+
+    def action_masks(self) -> np.ndarray:
+        """Mask of the possible actions: start each job of the window that fits, let time pass."""
+        self._check_began("action_masks()")
+        mask = np.zeros(self.window + 1, dtype=np.bool_)
+        _mark_possible(self._machine, mask)
+        return mask
+
+    @property
+    def schedule(self) -> Schedule:
+        """Schedule of the episode's jobs, once it has terminated.
+
+        Raises
+        ------
+        ResetNeeded
+            Before the first `reset`.
+        ValueError
+            Before the end of the episode.
+        """
+        self._check_began("schedule")
+        start_time = self._machine.start_time
+        unstarted = int(np.isnan(start_time).sum())
+        if unstarted:
+            raise ValueError(
+                f"{unstarted} of the episode's {self.jobs} jobs have not started yet; step on "
+                "until terminated is True"
+            )
+        rows = np.arange(len(self.workload))
+        here = (rows >= self._first) & (rows < self._first + self.jobs)
+        workload = self.workload.keep(here, "not in the episode")
+        return Schedule.from_starts(workload, self.system, start_time, "agent")
+
+    def _check_began(self, what: str) -> None:
+        """Raise before the first episode."""
+        if not self._began:
+            raise ResetNeeded(f"{what} needs an episode; call reset() first, which begins one")
+
+    def _observation(self) -> dict[str, np.ndarray]:
+        """The two arrays that the agent sees."""
+        waiting = np.zeros((self.window, FEATURES), np.float32)
+        machine = np.zeros(2 + len(HORIZONS), np.float32)
+        _observe(self._machine, self.system.total_nodes, self._horizons, waiting, machine)
+        return {"waiting": waiting, "machine": machine}
+
+    def _info(self) -> dict[str, Any]:
+        """The instant, in seconds, and the mask."""
+        return {"now": float(self._machine.clock[0]), "action_mask": self.action_masks()}
+
+
+@kernel
+def _act(machine: Machine, action: int, window: int, tau: float) -> float:
+    """Start a job of the window or let time pass, until a job fits; return what slowdowns grew."""
+    if action < window:
+        loop.start_one(machine, action)
+        if _fits(machine, window):
+            return 0.0
+    return _let_time_pass(machine, window, tau)
+
+
+@kernel
+def _let_time_pass(machine: Machine, window: int, tau: float) -> float:
+    """Go on until a job of the window fits, or to the end; return what bounded slowdowns grew."""
+    counts, growth = machine.counts, 0.0
+    while True:
+        before = machine.clock[0]
+        loop.advance(machine, np.inf)
+        now = machine.clock[0]
+        if now == np.inf:
+            return growth
+        for place in range(counts[loop.FIRST], counts[loop.LAST]):
+            run_time = machine.run_time[machine.queue[loop.JOB, place]]
+            submit_time, bound = machine.queue_times[loop.SUBMIT, place], max(run_time, tau)
+            growth += max(1.0, (now - submit_time + run_time) / bound)
+            growth -= max(1.0, (before - submit_time + run_time) / bound)
+        if _fits(machine, window):
+            return growth
+
+
+@kernel
+def _fits(machine: Machine, window: int) -> bool:
+    """Whether a job of the window fits."""
+    counts = machine.counts
+    for place in range(counts[loop.FIRST], min(counts[loop.LAST], counts[loop.FIRST] + window)):
+        if machine.queue[loop.NODES, place] <= counts[loop.FREE]:
+            return True
+    return False
+
+
+@kernel
+def _mark_possible(machine: Machine, mask: np.ndarray) -> None:
+    """Mark the possible actions; time may pass while there is something to wait for."""
+    counts, window = machine.counts, mask.size - 1
+    first, last = counts[loop.FIRST], counts[loop.LAST]
+    for place in range(first, min(last, first + window)):
+        mask[place - first] = machine.queue[loop.NODES, place] <= counts[loop.FREE]
+    to_come = counts[loop.SUBMITTED] < machine.nodes.size
+    mask[window] = to_come or counts[loop.SIZE] > 0 or first == last
+
+
+@kernel
+def _observe(
+    machine: Machine,
+    total_nodes: int,
+    horizons: np.ndarray,
+    waiting: np.ndarray,
+    summary: np.ndarray,
+) -> None:
+    """Write what the agent sees into two arrays of zeros."""
+    counts, now = machine.counts, machine.clock[0]
+    first, last = counts[loop.FIRST], counts[loop.LAST]
+    for place in range(first, min(last, first + len(waiting))):
+        row, wanted = place - first, machine.queue[loop.NODES, place]
+        waiting[row, 0] = 1.0
+        waiting[row, 1] = _scaled(now - machine.queue_times[loop.SUBMIT, place])
+        waiting[row, 2] = _scaled(machine.queue_times[loop.REQUEST, place])
+        waiting[row, 3] = wanted / total_nodes
+        waiting[row, 4] = 1.0 if wanted <= counts[loop.FREE] else 0.0
+    summary[0] = counts[loop.FREE] / total_nodes
+    summary[1] = math.log1p(last - first) / math.log1p(machine.nodes.size)
+    free, place = counts[loop.FREE], 0
+    for index in range(horizons.size):
+        while (
+            place < counts[loop.SIZE]
+            and machine.running_times[loop.EXPECTED, place] <= now + horizons[index]
+        ):
+            free += machine.running[loop.NODES, place]
+            place += 1
+        summary[2 + index] = free / total_nodes
+
+
+@kernel
+def _scaled(seconds: float) -> float:
+    """A time on the logarithmic scale."""
+    return min(1.0, math.log1p(seconds) / LONGEST)
