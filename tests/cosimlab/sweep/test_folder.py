@@ -5,6 +5,7 @@ import subprocess
 import sys
 from functools import lru_cache, partial
 from importlib import import_module
+from types import SimpleNamespace
 
 import joblib
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 from numba import njit
 
 import cosimlib as cs
-from cosimlab.sweep import SweepWarning, digest, sweep
+from cosimlab.sweep import PACKAGES, SweepWarning, digest, package_digest, sweep
 from tests.cosimlab.sweep.functions import multiples, product, table
 from tests.suites import ROOT
 
@@ -210,3 +211,21 @@ def test_a_full_disk_ends_the_sweep_names_the_folder_and_keeps_what_is_done(tmp_
     monkeypatch.undo()
     assert len(list(tmp_path.iterdir())) == 2
     assert len(sweep(product, {"x": range(9)}, folder=tmp_path)) == 9
+
+
+@pytest.mark.parametrize("edited", ["cosimlib", "cosimlab", "papers"])
+def test_an_edit_of_any_package_makes_cells_stale(tmp_path, monkeypatch, edited):
+    """A cell may depend on any file of the three packages, where they are imported."""
+    for name in PACKAGES:
+        (tmp_path / name / "room").mkdir(parents=True)
+        (tmp_path / name / "__init__.py").touch()
+        (tmp_path / name / "room" / "code.py").write_text("before = 1\n")
+    places = {name: [str(tmp_path / name)] for name in PACKAGES}
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name: SimpleNamespace(submodule_search_locations=places[name]),
+    )
+    before = package_digest.__wrapped__(PACKAGES)
+    assert package_digest.__wrapped__(PACKAGES) == before
+    (tmp_path / edited / "room" / "code.py").write_text("before = 2\n")
+    assert package_digest.__wrapped__(PACKAGES) != before
