@@ -74,7 +74,7 @@ def convert(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> account = lab.convert("three-jobs.swf.gz", "three-jobs.csv", verbose=False)
     >>> print(account.to_string(index=False))
     action                       reason  records

@@ -79,6 +79,7 @@ class BatchEnv(gymnasium.Env):
 
     Examples
     --------
+    >>> import cosimlab as lab
     >>> import cosimlib as cs
     >>> jobs = cs.synthetic.lublin(300, nodes=64, load=0.9, seed=1)
     >>> workload = cs.synthetic.with_scaled_estimates(jobs)

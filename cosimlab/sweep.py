@@ -43,8 +43,9 @@ from cosimlib import checks as check
 from cosimlib.files import write_whole
 
 SEED, ERROR = "seed", "error"
-PACKAGES = ("cosimlib", "cosimlab", "papers")
-"""Packages whose source decides what a cell computes, where they are imported."""
+PACKAGES = ("cosimlib", "cosimlab")
+PAPERS = "papers"
+"""Packages whose source decides what a cell computes: always, and where its function is of one."""
 DELAY = 1.0
 """Seconds before a progress bar appears."""
 WORKERS = "COSIMLIB_WORKERS"
@@ -133,6 +134,7 @@ def sweep(
 
     Examples
     --------
+    >>> import cosimlab as lab
     >>> import cosimlib as cs
     >>> def waits(order, seed):
     ...     log = cs.synthetic.lublin(500, load=0.8, seed=seed)
@@ -153,9 +155,8 @@ def sweep(
     _check_function(function, [*columns, *common])
     workers, place = _workers(executor), None if folder is None else Path(folder)
     check_folder("folder", place or Path())
-    packages = tuple(name for name in PACKAGES if name in sys.modules)
-    source = packages, package_digest(packages)
-    key = [source[1], digest("function", function)]
+    source = package_digest(PACKAGES)
+    key = [source, digest("function", function)]
     key += [f"{name}={digest(f'shared[{name!r}]', common[name])}" for name in sorted(common)]
     cells = _cells(grid, seeds, key)
     done = {cell.number: rows for cell in cells if (rows := _read(place, cell)) is not None}
@@ -315,8 +316,10 @@ class _Hasher(NumpyHasher):
             obj = getattr(obj, "__wrapped__", obj)  # kernels, cached functions
         if isinstance(obj, CodeType):
             obj = obj.co_code, obj.co_consts, obj.co_names, obj.co_varnames
-        elif isinstance(obj, ModuleType | frozenset):
-            obj = obj.__name__ if isinstance(obj, ModuleType) else set(obj)
+        elif isinstance(obj, ModuleType):
+            obj = obj.__name__, _source(obj.__name__)
+        elif isinstance(obj, frozenset):
+            obj = set(obj)
         super().save(obj)
 
     def save_function(self, function: FunctionType) -> None:
@@ -333,8 +336,14 @@ def _parts(function: FunctionType) -> tuple[Any, ...]:
     read = set() if _is_installed(function.__module__) else _names(code)
     known = {name: function.__globals__[name] for name in read & function.__globals__.keys()}
     enclosed = [cell.cell_contents for cell in cells]
-    name = function.__module__, function.__qualname__
+    name = function.__module__, function.__qualname__, _source(function.__module__)
     return *name, code, function.__defaults__, function.__kwdefaults__, enclosed, known
+
+
+def _source(module: str | None) -> str:
+    """Digest of all papers for a module of theirs, which may use any other; else nothing."""
+    root = (module or "").partition(".")[0]
+    return package_digest((PAPERS,)) if root == PAPERS else ""
 
 
 def _names(code: CodeType) -> set[str]:
@@ -347,7 +356,7 @@ def _is_installed(module: str | None) -> bool:
     """Whether a module is of this package, of Python or installed, rather than a user's own."""
     root = (module or "").partition(".")[0]
     parts = Path(getattr(sys.modules.get(root), "__file__", None) or "").parts
-    is_named = root in {"cosimlib", "cosimlab", *sys.stdlib_module_names}
+    is_named = root in {*PACKAGES, PAPERS, *sys.stdlib_module_names}
     is_placed = not {"site-packages", "dist-packages"}.isdisjoint(parts)
     return root != "__main__" and (is_named or is_placed)
 
@@ -369,14 +378,13 @@ def _compute(
     call: Callable,
     columns: list[str],
     raises: bool,
-    source: tuple[tuple[str, ...], str],
+    source: str,
     caller: int,
     cell: _Cell,
 ) -> tuple[int, Outcome]:
     """The number and the outcome of one cell."""
     _end_with(caller)
-    packages, known = source
-    if package_digest(packages) != known:
+    if package_digest(PACKAGES) != source:
         raise BrokenSweepError("a worker has another version of cosimlib; install the same there")
     try:
         result = call(**cell.arguments)

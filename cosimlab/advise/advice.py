@@ -256,7 +256,7 @@ def advise(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> advice = lab.advise(16, ["squeue.json", "sinfo.json"], within=600)
     >>> advice.table().head(2)[["deadline", "free", "freed", "reachable", "kill", "proven"]]
        deadline  free  freed  reachable  kill  proven

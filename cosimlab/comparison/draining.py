@@ -101,6 +101,7 @@ def drain_or_evict(
     Two of four nodes drain for an hour, or two node-hours are lost:
 
     >>> import pandas as pd
+    >>> import cosimlab as lab
     >>> import cosimlib as cs
     >>> times = {"submit_time": [0, 3600], "run_time": [7200, 7200], "requested_time": 7200}
     >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [2, 2]}), "two")

@@ -165,6 +165,7 @@ def compare(
 
     Examples
     --------
+    >>> import cosimlab as lab
     >>> import cosimlib as cs
     >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(500, load=0.8, seed=1))
     >>> comparison = lab.compare(log, ["FCFS", "EASY"], replicates=20)

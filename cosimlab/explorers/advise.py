@@ -65,7 +65,7 @@ def explore_advise(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> panel = lab.explore_advise(["squeue.json", "sinfo.json"], nodes_needed=16)
     >>> panel.settings["nodes_needed"]
     16

@@ -93,7 +93,7 @@ def explore_batch(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> panel = lab.explore_batch(jobs=40)
     >>> panel.choose(policy="FCFS")
     >>> panel.settings["policy"]

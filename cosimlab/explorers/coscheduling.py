@@ -87,7 +87,7 @@ def explore_coscheduling(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> panel = lab.explore_coscheduling(schemes="HH", event=4)
     >>> panel.settings["event"]
     4

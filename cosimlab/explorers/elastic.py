@@ -104,7 +104,7 @@ def explore_elastic(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> panel = lab.explore_elastic(preempted=4)
     >>> panel.settings["preempted"]
     4

@@ -109,7 +109,7 @@ def explore_eviction(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> panel = lab.explore_eviction(nodes_needed=16)
     >>> panel.settings["nodes_needed"]
     16

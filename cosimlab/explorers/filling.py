@@ -100,7 +100,7 @@ def explore_filling(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> panel = lab.explore_filling(jobs=60, policy="filling B, kill")
     >>> panel.settings["policy"]
     'filling B, kill'

@@ -117,7 +117,7 @@ def explore_ondemand(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> panel = lab.explore_ondemand(jobs=60, policy="kill")
     >>> panel.settings["policy"]
     'kill'

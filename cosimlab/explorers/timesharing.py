@@ -99,7 +99,7 @@ def explore_timesharing(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> panel = lab.explore_timesharing(lab.twins.edison(2, nodes=16))
     >>> panel.settings["overhead"]
     0.0

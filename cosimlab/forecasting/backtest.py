@@ -255,6 +255,7 @@ def backtest(
 
     Examples
     --------
+    >>> import cosimlab as lab
     >>> import cosimlib as cs
     >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(1000, nodes=64, load=0.9, seed=1))
     >>> backtest = lab.backtest(cs.simulate_easy(log, log.machine), instants=10, futures=5)

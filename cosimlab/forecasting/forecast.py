@@ -186,6 +186,7 @@ def forecast(
 
     Examples
     --------
+    >>> import cosimlab as lab
     >>> import cosimlib as cs
     >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(2000, nodes=64, load=0.9, seed=1))
     >>> forecast = lab.forecast(cs.simulate_easy(log, log.machine), nodes=8, hours=2)

@@ -227,6 +227,7 @@ def predict(
 
     Examples
     --------
+    >>> import cosimlab as lab
     >>> import cosimlib as cs
     >>> jobs = cs.synthetic.lublin(300, nodes=64, load=0.8, seed=1)
     >>> log = cs.synthetic.with_estimates(jobs)

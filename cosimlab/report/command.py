@@ -144,7 +144,7 @@ def report(
 
     Examples
     --------
-    >>> import cosimlib as cs
+    >>> import cosimlab as lab
     >>> lab.report("three-jobs.swf.gz", budget=1)
     <Report three-jobs: 8 sections>
     """
