@@ -163,7 +163,8 @@ def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.re
     by_request = pd.DataFrame({"nodes": jobs.nodes, "time": jobs.requested_time})
     jobs.alike = by_request.groupby(["nodes", "time"]).ngroup().to_numpy()
     state.next_start, state.movable_before = np.inf, -np.inf
-    profile = np.recarray(2 * jobs.size + machine.edges.size + 4, BREAKPOINT)
+    windows = 0 if machine.edges is None else machine.edges.size
+    profile = np.recarray(2 * jobs.size + windows + 4, BREAKPOINT)
     simulate = _keep_reservations if reservations == "kept" else _plan_anew
     simulate(*machine, np.empty(jobs.size, np.int64), profile)
     if state.now < np.inf:
@@ -190,7 +191,7 @@ def _keep_reservations(
     jobs: np.recarray,
     ends: np.recarray,
     expected: np.recarray,
-    edges: np.recarray,
+    edges: np.recarray | None,
     state: np.record,
     waiting: np.ndarray,
     profile: np.recarray,
@@ -201,7 +202,9 @@ def _keep_reservations(
         availability.advance(profile, state, state.now)
         was_overdue = state.overdue
         ended = _absorb_ends(jobs, ends, expected, state, profile)
-        is_broken = _absorb_edges(jobs, ends, expected, edges, state, profile)
+        is_broken = False
+        if edges is not None:
+            is_broken = _absorb_edges(jobs, ends, expected, edges, state, profile)
         state.overdue = state.releases > 0 and expected[state.releases - 1].time <= state.now
         if state.overdue or was_overdue or is_broken:
             _renew(jobs, expected, state, waiting, profile)
@@ -220,7 +223,7 @@ def _plan_anew(
     jobs: np.recarray,
     ends: np.recarray,
     expected: np.recarray,
-    edges: np.recarray,
+    edges: np.recarray | None,
     state: np.record,
     waiting: np.ndarray,
     profile: np.recarray,
@@ -233,7 +236,8 @@ def _plan_anew(
     availability.clear(profile, state, -np.inf, state.free)
     while _next_instant(jobs, ends, state):
         _absorb_ends(jobs, ends, expected, state, profile)
-        _absorb_edges(jobs, ends, expected, edges, state, profile)
+        if edges is not None:
+            _absorb_edges(jobs, ends, expected, edges, state, profile)
         first = _submit(jobs, state, waiting)
         is_whole = state.promises and first < state.submitted
         before = np.inf if is_whole else machines.next_event(jobs, ends, state)
