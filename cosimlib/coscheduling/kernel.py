@@ -13,6 +13,7 @@ import numpy as np
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, whole
+from cosimlib.kernels.scores import cubed_wait
 
 UNSUBMITTED, QUEUED, HOLDING, STARTED = range(4)
 NO_JOB = whole(-1)
@@ -451,8 +452,7 @@ def _urgency(job: np.record, run: np.record, number: int, now: float) -> float:
         return -np.inf
     if not run.wfp:
         return -float(number)
-    waited = (now - job.submit_time) / job.requested_time
-    return waited * waited * waited * job.nodes
+    return cubed_wait(now - job.submit_time, job.requested_time, job.nodes)
 
 
 @kernel
