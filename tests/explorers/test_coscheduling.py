@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from ipywidgets import Play
 
+from cosimlab.coscheduling import describe, job_names
 from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.coscheduling import (
     MACHINES,
     couple,
     deadlock_example,
-    describe,
     event_times,
-    job_names,
     lost_node_hours,
     mates_by_proportion,
     simulate_coscheduling,
