@@ -18,7 +18,7 @@ from cosimlib.audit import (
 )
 from cosimlib.kernels.steps import step_function
 from cosimlib.ondemand.schedule import (
-    CHANGES_RATES,
+    CHANGES_SPEED,
     EVICTS_NOBODY,
     WITHOUT_WRITES,
     OnDemandSchedule,
@@ -108,10 +108,8 @@ def _check_stretches(schedule: OnDemandSchedule) -> None:
     demand("before", before, before >= 0, "progress from 0")
     idle = np.isin(kind, ["read", "write", "stand", "turn"])
     demand("after", after, ~idle | (after == before), "the same progress as before")
-    least, most = _computing_time(schedule, table)
     length, exact = (end - start) * nodes / wanted, _exact(schedule)
-    fine = (length >= least - exact) & (length <= most + exact)
-    fine |= (kind == "burst") & (np.abs(after - before - length) <= exact)
+    fine = np.abs(after - before - length) <= exact
     demand(
         "after",
         after,
@@ -122,7 +120,7 @@ def _check_stretches(schedule: OnDemandSchedule) -> None:
 
 def _exact(schedule: OnDemandSchedule, *, slower: bool = True) -> float:
     """Seconds by which sums of times may differ; `slower` where jobs may have gone slower."""
-    slower = slower and schedule.mechanism in CHANGES_RATES
+    slower = slower and schedule.mechanism in CHANGES_SPEED
     ends = schedule.end_time[np.isfinite(schedule.end_time)]
     last = float(np.abs(ends).max(initial=0.0))
     return (ROUNDED if slower else EXACT) + ROUNDINGS * float(np.spacing(last))
@@ -135,23 +133,6 @@ def _may_shrink(schedule: OnDemandSchedule, nodes: np.ndarray) -> np.ndarray:
     job = schedule.stretches["job"].to_numpy()
     wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
     return (nodes >= schedule.least_nodes[job]) & (nodes <= wanted)
-
-
-def _computing_time(
-    schedule: OnDemandSchedule, table: pd.DataFrame
-) -> tuple[np.ndarray, np.ndarray]:
-    """Least and most seconds that the progress of each stretch takes, checkpoints included.
-
-    A checkpoint is due at each multiple of the interval; that of the last may be under way.
-    """
-    own = schedule.checkpoints.iloc[table["job"].to_numpy()]
-    interval, charge = own["interval"].to_numpy(), own["charge"].to_numpy()
-    before, after, left = (table[name].to_numpy() for name in ("before", "after", "left"))
-    passed = np.maximum(np.ceil(after / interval) - 1 - np.floor(before / interval), 0)
-    advances = after > before
-    least = np.where(advances, left + after - before + passed * charge, 0.0)
-    at_checkpoint = advances & (after % interval == 0)
-    return least, np.where(advances, least + np.where(at_checkpoint, charge, 0.0), left)
 
 
 def _check_attempts(schedule: OnDemandSchedule) -> None:
@@ -284,15 +265,12 @@ def _check_kept(schedule: OnDemandSchedule) -> None:
     action = table["action"].astype("str").to_numpy()
     job, done, kept = (table[name].to_numpy() for name in ("job", "done", "kept"))
     interval = schedule.checkpoints["interval"].to_numpy()[job]
-    charge = schedule.checkpoints["charge"].to_numpy()[job]
     demand = partial(demand_column, schedule, job=job)
     demand("action", action, np.isin(action, ["kill", "app", "sys"]), "kill, app or sys")
     demand("job", job, ~schedule.on_demand[job], "a batch job: bursts are never evicted")
     former = table.groupby("job")["kept"].shift(fill_value=0.0).to_numpy()
     last = done - done % interval
-    # A checkpoint whose own writing costs time may not have been whole.
-    older = np.where((charge > 0) & (done == last), np.maximum(last - interval, 0.0), last)
-    fine = (kept == np.maximum(former, last)) | (kept == np.maximum(former, older))
+    fine = kept == np.maximum(former, last)
     written = np.isin(action, ["app", "sys"])
     demand("kept", kept, np.where(written, kept == done, fine), "what its last checkpoint holds")
     at_own = (done % interval == 0) & (done > 0)
@@ -327,10 +305,9 @@ def _check_writes(schedule: OnDemandSchedule) -> None:
     own = schedule.checkpoints.iloc[evicted["job"].to_numpy()]
     of_application = (evicted["action"] == "app").to_numpy()
     takes = np.where(of_application, own["app_write"].to_numpy(), own["sys_write"].to_numpy())
-    in_time = of_application & (own["charge"].to_numpy() > 0) & (wrote == 0.0)
     evicted = evicted.assign(wrote=wrote, takes=takes)
     message = "writes its checkpoint for {:.15g} s until t={:.15g}; it takes {:.15g} s"
-    _demand_of(schedule, evicted, (wrote == takes) | in_time, message, "wrote", "time", "takes")
+    _demand_of(schedule, evicted, wrote == takes, message, "wrote", "time", "takes")
 
 
 def _check_policy(schedule: OnDemandSchedule) -> None:

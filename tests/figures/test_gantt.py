@@ -15,6 +15,7 @@ from cosimlib.figures.gantt import MOST_LABELED, TURNS, plot_batch, plot_gantt, 
 from cosimlib.filling import simulate_filling
 from cosimlib.metrics import overtaking
 from cosimlib.placement import node_blocks
+from cosimlib.ondemand import Evict
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_timesharing
@@ -122,7 +123,7 @@ SIMULATED = {
         {"batch jobs", "lost: done again"},
     ),
     "on demand": lambda _: (
-        run(policy="dynamic", step=1.0),
+        run(policy=Evict("dynamic", step=1.0)),
         {"batch jobs", "bursts", "checkpoints written"},
     ),
 }
