@@ -40,10 +40,10 @@ from cosimlib.ondemand.changes import choose_jobs
 from cosimlib.ondemand.sharing import share_nodes
 from cosimlib.ondemand.shrinking import shrink_jobs
 from cosimlib.ondemand.state import (
-    DYNAMIC,
     DYNAMIC_BLOCKED,
     EARLIEST,
     GREEDY,
+    LEAST_LOSS_KILL,
     NO_JOB,
     PREDICT,
     PREEMPT,
@@ -107,23 +107,45 @@ def _preempt(machine: Machine, numbers: np.ndarray, lacking: int) -> None:
 
 
 def _evict_by_plan(machine: Machine, numbers: np.ndarray, lacking: int) -> None:
-    """Choose jobs that are evicted, so that so many nodes come free, and when they are written."""
-    jobs, rules, state = machine.jobs, machine.rules, machine.state
-    burst, now = jobs[state.asking], state.now
-    candidates = _describe(machine, numbers)
-    arrival = max(burst.expected_arrival, now) if now < burst.submit_time else burst.submit_time
-    early, busy, rows = max(arrival - now, 0.0), 0.0, 1
-    if rules.mechanism in (GREEDY, DYNAMIC, DYNAMIC_BLOCKED):
-        busy = _seconds_until_written(machine)
-        time = max(arrival + burst.longest_delay - now - busy, 0.0)
-        rows += int(np.floor(time / rules.step * (1 + NEARLY)))
+    """Evict some of these jobs by a plan, so that so many nodes come free for the burst."""
+    rules, candidates = machine.rules, _describe(machine, numbers)
+    early, busy, rows = _deadlines(machine)
     evictable, writes = _in_steps(candidates, rules.step, rows)
     order = order_of_writes(evictable.nodes, writes, rows)
     plans = _solve(rules, evictable, writes, order, lacking, rows)
     actions = plans[_choose_deadline(rules, candidates, plans, order, busy, early)]
     begins, _ = timetable(candidates, actions, order, busy, early)
-    app, sys = actions == APP, actions == SYS
-    chosen = actions != KEEP
+    _carry_out(machine, numbers, candidates, actions, begins)
+
+
+def _deadlines(machine: Machine) -> tuple[float, float, int]:
+    """Seconds until the burst is expected, and until the file system is idle; number of deadlines.
+
+    The file system first writes what other bursts have ordered, and deadlines count from then on.
+    The last deadline is the burst's longest delay after its arrival.
+    """
+    rules, now, burst = machine.rules, machine.state.now, machine.jobs[machine.state.asking]
+    arrival = burst.submit_time
+    if now < burst.submit_time:
+        arrival = max(burst.expected_arrival, now)
+    early = max(arrival - now, 0.0)
+    if rules.mechanism == LEAST_LOSS_KILL:
+        return early, 0.0, 1
+    busy = _seconds_until_written(machine)
+    time = max(arrival + burst.longest_delay - now - busy, 0.0)
+    return early, busy, 1 + int(np.floor(time / rules.step * (1 + NEARLY)))
+
+
+def _carry_out(
+    machine: Machine,
+    numbers: np.ndarray,
+    candidates: np.recarray,
+    actions: np.ndarray,
+    begins: np.ndarray,
+) -> None:
+    """Let jobs make way by their actions, and write from `begins` on, seconds from now."""
+    jobs, now = machine.jobs, machine.state.now
+    app, sys, chosen = actions == APP, actions == SYS, actions != KEEP
     victims = numbers[chosen]
     choose_jobs(machine, victims, actions[chosen])
     jobs.stops_at[victims] = np.where(app, now + candidates.app_wait, np.inf)[chosen]

@@ -14,8 +14,8 @@ from cosimlib.figures import caption
 from cosimlib.figures.gantt import MOST_LABELED, TURNS, plot_batch, plot_gantt, turn_blocks
 from cosimlib.filling import simulate_filling
 from cosimlib.metrics import overtaking
-from cosimlib.placement import node_blocks
 from cosimlib.ondemand import Evict
+from cosimlib.placement import node_blocks
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_timesharing

@@ -182,7 +182,9 @@ def policies(study: Study) -> dict[str, dict[str, Any]]:
 
 def ideas(study: Study) -> dict[str, dict[str, Any]]:
     """All ideas, beside filler containers: evict, share, reserve, and those of Fan et al."""
-    found = {name: {"policy": name} for name in ("wait", "kill", "dynamic_blocked", "share")}
+    found: dict[str, dict[str, Any]] = {
+        name: {"policy": name} for name in ("wait", "kill", "dynamic_blocked", "share")
+    }
     found["reserve"] = {"policy": Reserve(study.stream["nodes"])}
     return {name: {**knobs, "start_up": START_UP} for name, knobs in (found | FAN).items()}
 
