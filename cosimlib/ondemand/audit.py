@@ -39,22 +39,23 @@ ROUNDINGS = 8
 def audit_ondemand(schedule: OnDemandSchedule) -> None:
     """Raise an error if a schedule of batch jobs and bursts could not have happened.
 
-    - No more nodes are ever held than there are, and a job holds those that it asked for from its
-      start on, without a break until it ends or is evicted; under `shrink` no fewer than it needs,
-      at a speed that is their part of what it asked for.
-    - *Progress* is what each job computes: each attempt begins with what the eviction before it
-      kept, once that has been read, and the last one ends with the job's run time. A killed job
-      keeps its last application checkpoint, one whose checkpoint was written all that it did.
-    - *Bursts* are never evicted, start not before they are submitted, and run for their run time.
-      They hold no nodes of their own after that start, and never more than they asked for.
+    - *Nodes*: no more nodes are held at any time than there are. From its start on, a job holds the
+      nodes that it asked for, without a break until it ends or is evicted. Under `shrink` it may
+      hold fewer, down to what it needs, at a speed in proportion.
+    - *Progress* is what each job computes. Each attempt begins with the progress that the eviction
+      before it kept, once that has been read. The last attempt ends with the job's run time. A
+      killed job keeps its last application checkpoint, and a job whose checkpoint was written keeps
+      all that it did.
+    - *Bursts* start when they are submitted or later, run for their run time, and are never
+      evicted. No nodes are held for a burst after its start, and never more than it asked for.
     - *Checkpoints* to evict jobs are written one at a time, each for as long as it takes.
-    - *Turns*: under `share` only, jobs and bursts stand still for each other, and go on from
-      where they were; what they hold together is no more than there is at any time.
+    - *Turns*: jobs and bursts stand still for each other only under `share`, and go on from where
+      they were. What they hold together is never more than there is.
     - *Policies*: under `wait`, `reserve` and `share` nobody is evicted, under `kill`, `preempt` and
-      `shrink` nobody writes; of reserved nodes, batch jobs that fit on the others leave those free
-      that no burst uses.
-    - *Windows*: no job starts, also after an eviction, and no nodes are held for a burst, while
-      more nodes are taken than the calendar leaves open.
+      `shrink` nobody writes. Batch jobs that fit on the nodes that are not reserved leave those
+      reserved nodes free that no burst uses.
+    - *Windows*: while more nodes are taken than the calendar leaves open, no job starts, also after
+      an eviction, and no more nodes are held for a burst.
 
     Raises
     ------
@@ -70,9 +71,10 @@ def audit_ondemand(schedule: OnDemandSchedule) -> None:
     _check_writes(schedule)
     _check_policy(schedule)
     check_capacity(schedule)
-    anew = table.sort_values("start", kind="stable").drop_duplicates(["job", "attempt"])
+    in_order = table.sort_values("start", kind="stable")
+    attempts = in_order.drop_duplicates(["job", "attempt"])["start"]
     held = table.loc[table["kind"] == "hold", "start"]
-    check_calendar(schedule, np.union1d(anew["start"], held))
+    check_calendar(schedule, np.union1d(attempts, held))
 
 
 def _demand_of(
@@ -273,8 +275,8 @@ def _check_kept(schedule: OnDemandSchedule) -> None:
     fine = kept == np.maximum(former, last)
     written = np.isin(action, ["app", "sys"])
     demand("kept", kept, np.where(written, kept == done, fine), "what its last checkpoint holds")
-    at_own = (done % interval == 0) & (done > 0)
-    demand("done", done, (action != "app") | at_own, "a multiple of its interval")
+    at_checkpoint = (done % interval == 0) & (done > 0)
+    demand("done", done, (action != "app") | at_checkpoint, "a multiple of its interval")
 
 
 def _check_bursts(schedule: OnDemandSchedule) -> None:
@@ -302,9 +304,9 @@ def _check_writes(schedule: OnDemandSchedule) -> None:
     evicted = schedule.evictions[schedule.evictions["action"].isin(["app", "sys"])]
     last = dict(zip(attempt_keys(writes).tolist(), (end - start).tolist(), strict=True))
     wrote = np.array([last.get(key, 0.0) for key in attempt_keys(evicted).tolist()])
-    own = schedule.checkpoints.iloc[evicted["job"].to_numpy()]
+    checkpoints = schedule.checkpoints.iloc[evicted["job"].to_numpy()]
     of_application = (evicted["action"] == "app").to_numpy()
-    takes = np.where(of_application, own["app_write"].to_numpy(), own["sys_write"].to_numpy())
+    takes = np.where(of_application, checkpoints["app_write"], checkpoints["sys_write"])
     evicted = evicted.assign(wrote=wrote, takes=takes)
     message = "writes its checkpoint for {:.15g} s until t={:.15g}; it takes {:.15g} s"
     _demand_of(schedule, evicted, wrote == takes, message, "wrote", "time", "takes")

@@ -47,7 +47,14 @@ NOTICES = {
 
 @dataclass(frozen=True)
 class Policy:
-    """How bursts get their nodes: one of `Wait`, `Reserve`, `Evict`, `Shrink`, `Share`."""
+    """How bursts get their nodes: one of `Wait`, `Reserve`, `Evict`, `Shrink`, `Share`.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> isinstance(cs.ondemand.Share(), cs.ondemand.Policy)
+    True
+    """
 
     takes_calendar: ClassVar[bool] = True
 

@@ -174,6 +174,24 @@ def ledger(
     schedule : OnDemandSchedule
     start, end : float, optional
         Seconds; by default from the first submission to the last end.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.synthetic.theta(200, seed=0)
+    >>> bursts = cs.ondemand.draw_bursts(workload, rate=4, nodes=1024, seed=0)
+    >>> schedule = cs.simulate_ondemand(workload, workload.machine, bursts, policy="kill")
+    >>> cs.ondemand.ledger(schedule).round()
+    use
+    batch         172533.0
+    bursts          8192.0
+    containers         0.0
+    lost            2172.0
+    writing            0.0
+    blocked            0.0
+    rereading        392.0
+    idle           73156.0
+    Name: node_hours, dtype: float64
     """
     first, last = schedule.span
     start, end = first if start is None else start, last if end is None else end
@@ -209,6 +227,15 @@ def measure(schedule: OnDemandSchedule) -> dict[str, float]:
         shrink; `kept` and `filled`, the shares of the machine's node-hours, from the first
         submission to the last, that are work of batch jobs or bursts, and of containers. NaN if
         there is nothing to take a mean of.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.synthetic.theta(200, seed=0)
+    >>> bursts = cs.ondemand.draw_bursts(workload, rate=4, nodes=1024, seed=0)
+    >>> schedule = cs.simulate_ondemand(workload, workload.machine, bursts, policy="kill")
+    >>> round(cs.ondemand.measure(schedule)["overhead"], 1)
+    320.5
     """
     bursts, batch = schedule.bursts, ~schedule.on_demand
     run_time = schedule.workload.jobs["run_time"]

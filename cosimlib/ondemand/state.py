@@ -21,10 +21,11 @@ every multiple of the job's `interval`, within its run time.
 and what it does for that in `action`: it is killed, or it writes a checkpoint, of the application
 (`APP`) or of the system (`SYS`). With a checkpoint, it stands still until that is written.
 
-*Rounding.* Where jobs change their speed, under `shrink` and `share`, times are multiples of
-`GRAIN`. Otherwise, events that happen at once would differ in their last digits. `state.now` is
-such a multiple. `state.exact` is when the same event happens without rounding: jobs that start or
-change their speed at this instant count their work from there, so that rounding does not add up.
+*Rounding.* Where jobs change their speed, under `shrink` and `share`, the times at which they end
+or save their progress are rounded to multiples of `GRAIN`. Otherwise, events that happen at once
+would differ in their last digits. `state.now` is the rounded instant. `state.exact` is the same
+instant without rounding: jobs that start or change their speed at it count their work from there,
+so that rounding does not add up.
 """
 
 from typing import NamedTuple
