@@ -293,8 +293,7 @@ def _simulate_strictly(
     coming: np.ndarray,
     by_leaf: np.ndarray,
 ) -> None:
-    """Write start times: after the events of an instant, heads of the queue begin while they fit.
-    """
+    """Write start times: after the events of an instant, heads of the queue begin while they fit."""
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
         state.now = event
@@ -317,8 +316,7 @@ def _simulate(
     by_leaf: np.ndarray,
     limits: np.recarray,
 ) -> None:
-    """Write start times: events come, and there is a pass after those of an instant, or after each.
-    """
+    """Write start times: events come, and there is a pass after those of an instant, or after each."""
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
         state.now = event
