@@ -44,7 +44,7 @@ from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
 from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
 from cosimlib.batch.prediction import Predictions, simulate_predicted
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
-from cosimlib.kernels import backfilling, tournament
+from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type
@@ -293,8 +293,7 @@ def _simulate_strictly(
     coming: np.ndarray,
     by_leaf: np.ndarray,
 ) -> None:
-    """Write start times: after the events of an instant, heads of the queue begin while they fit.
-    """
+    """Write start times: after each instant's events, heads of the queue begin while they fit."""
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
         state.now = event
@@ -317,8 +316,7 @@ def _simulate(
     by_leaf: np.ndarray,
     limits: np.recarray,
 ) -> None:
-    """Write start times: events come, and there is a pass after those of an instant, or after each.
-    """
+    """Write start times: there is a pass after the events of each instant, or after each event."""
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
         state.now = event

@@ -136,9 +136,7 @@ def _simulate(
 
 
 @kernel
-def _predict(
-    jobs: np.recarray, state: np.record, users: np.recarray, waiting: np.ndarray
-) -> None:
+def _predict(jobs: np.recarray, state: np.record, users: np.recarray, waiting: np.ndarray) -> None:
     """Renew the predictions of waiting jobs, and their ranks where these are predictions."""
     for number in waiting[: state.waiting]:
         job = jobs[number]
