@@ -29,7 +29,7 @@ MACHINE := $${CORES:+--cores="$$CORES"} $${NODES:+--nodes="$$NODES"}
 
 RUNS := $(patsubst notebooks/%.ipynb,figures/%/run.json,$(sort $(wildcard notebooks/[0-9]*.ipynb)))
 FOLDERS := $(RUNS:/run.json=)
-LIBRARY := $(shell find cosimlib -name '[!.]*.py') $(wildcard data/*.csv)
+LIBRARY := $(shell find cosimlib cosimlab -name '[!.]*.py') $(wildcard data/*.csv)
 PAPERS := $(addprefix notebooks/papers/,__init__.py claims.py paper.py)
 PAGES := $(addprefix notebooks/papers/,gallery.html gallery.py scorecard.py)
 
@@ -46,7 +46,7 @@ setup: ## make the environment, with exactly the versions in requirements.lock
 
 report: setup ## report on a log of yours as one page, report.html (LOG=my.log, CORES=8, NODES=512)
 	@[ -n "$$LOG" ] || { echo "make: no log; expected make report LOG=path/of/your/log" >&2; exit 2; }
-	@set -f; $(PY) -m cosimlib.report $(MACHINE) $$ARGS -- "$$LOG"
+	@set -f; $(PY) -m cosimlab.report $(MACHINE) $$ARGS -- "$$LOG"
 
 reproduce: setup ## run stale notebooks into figures/ (SCALE=quick|paper, TRACE=path, CORES=8, NODES=512, JOBS=2)
 	@cores=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); \
@@ -98,16 +98,16 @@ test: setup ## run the tests, and short notebooks against their stored outputs (
 		--nbval-cell-timeout 900 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 lab: setup ## open copies of the notebooks in JupyterLab (ARGS=--no-browser)
-	@set -f; $(PY) -m cosimlib.lab $$ARGS
+	@set -f; $(PY) -m cosimlab.launch $$ARGS
 
 app: setup ## serve the explorers without code, one page with links (ARGS=--no-browser)
-	@set -f; $(PY) -m cosimlib.app $$ARGS
+	@set -f; $(PY) -m cosimlab.app $$ARGS
 
 docs: setup ## build the documentation into build/docs/html, offline
 	@$(PY) -m docs.build
 
 zoo: setup ## compare all policies on all logs that are here, or on TRACE=path (POLICY=file.py adds yours)
-	@$(PY) -m cosimlib.zoo $${POLICY:+--policy="$$POLICY"} $(MACHINE) $${TRACE:+-- "$$TRACE"}
+	@$(PY) -m cosimlab.zoo $${POLICY:+--policy="$$POLICY"} $(MACHINE) $${TRACE:+-- "$$TRACE"}
 
 bench: setup ## measure how fast simulators and solvers are
 	$(PY) -m tests.benchmarks
@@ -134,5 +134,5 @@ lock: setup ## renew requirements.lock from pyproject.toml (then: make setup tes
 clean: ## remove what runs leave behind: figures and caches, not data or the environment
 	find figures -mindepth 1 ! -name README.md -delete
 	rm -rf build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find cosimlib tests notebooks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune \
+	find cosimlib cosimlab tests notebooks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune \
 		-exec rm -rf {} +

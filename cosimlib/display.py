@@ -7,7 +7,6 @@ computed is "unknown".
 
 import html
 import math
-import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -126,20 +125,6 @@ def used_data(data: str, used: float | None) -> str:
     if used is None or percent(used) == "100 %":
         return data
     return f"{data}, {percent(used)} of its node-hours"
-
-
-def bar_options() -> dict[str, bool]:
-    """Options of tqdm that hide a progress bar in files and pipes, and show it elsewhere.
-
-    Returns
-    -------
-    dict
-        Arguments of tqdm, which writes to the error stream.
-    """
-    stream = sys.stderr
-    if stream is None or type(stream).__module__.startswith("ipykernel"):
-        return {"disable": True} if stream is None else {}
-    return {} if stream.isatty() else {"disable": True}
 
 
 def count(n: int, noun: str) -> str:

@@ -14,7 +14,6 @@ from cosimlib.batch import (
 )
 from cosimlib.batch.simulation import function_name, simulate
 from cosimlib.filling import FILLING_POLICIES, simulate_filling
-from cosimlib.palette import register_color, unregister_color
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -106,7 +105,6 @@ def register(name: str, simulator: Simulator | None = None, *, replace: bool = F
     fine = callable(simulator) and _takes_two(simulator)
     check.that("simulator", simulator, fine, "a function of a workload and a system")
     SIMULATORS[name] = simulator
-    register_color(name)
     return simulator
 
 
@@ -114,7 +112,6 @@ def unregister(name: str) -> None:
     """Remove a policy of your own from the register."""
     own = name in SIMULATORS and name not in BUILT_IN
     check.that("name", name, own, "a policy of your own that is registered")
-    unregister_color(name)
     del SIMULATORS[name]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from docs.figures import copy_notebook, write_library
 from docs.reference import reference_pages
-from docs.systems import section, stored_table, system_pages
+from docs.systems import stored_table, system_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "docs"
@@ -66,10 +66,7 @@ def stage(source: Path) -> None:
                 text += f"\n## Verdicts of runs at paper scale\n\n{stored}\n"
             target.write_text(text, encoding="utf-8")
     systems = system_pages(ROOT, lambda text, at: relink(text, at, places))
-    contributing = ROOT / "CONTRIBUTING.md"
-    words = relink(section(contributing, "Words"), contributing, places)
-    glossary = {"glossary.md": f"# Glossary\n\n{words}\n"}
-    for name, text in {**systems, **glossary, **reference_pages()}.items():
+    for name, text in {**systems, **reference_pages()}.items():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text(text, encoding="utf-8")
 

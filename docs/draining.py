@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+import cosimlab as lab
 import cosimlib as cs
-from cosimlib.comparison import mean_costs
+from cosimlab.comparison import mean_costs
 from cosimlib.system import THETA
 from cosimlib.units import DAY, HOUR, WEEK
 
@@ -32,7 +33,7 @@ def main() -> None:
     """Measure, print and draw."""
     folder = Path(os.environ.get("COSIMLIB_TRACES", "data/traces"))
     workload = cs.load_trace(folder / LOG, verbose=False)
-    calendar = cs.Calendar(cs.traces.closures(workload))
+    calendar = cs.Calendar(lab.closures(workload))
     parts = {
         f"Its {len(calendar)} windows": calendar,
         f"{RANDOM} random windows of three hours": random_windows(workload, calendar),
@@ -68,7 +69,7 @@ def costs(
         aggregate_bandwidth=THETA.aggregate_bandwidth,
         node_bandwidth=THETA.node_bandwidth,
     )
-    table = cs.drain_or_evict(
+    table = lab.drain_or_evict(
         workload, windows, calendar=calendar, system=system, interval=interval, **knobs
     )
     return table.assign(cost_killed=table["idle"] + table["killed"])
@@ -89,7 +90,7 @@ def random_windows(workload: cs.Workload, calendar: cs.Calendar) -> cs.Calendar:
 
 def write_picture(means: pd.DataFrame) -> None:
     """Costs over the hours of notice, with intervals."""
-    picture = cs.figures.plot_lines(
+    picture = lab.figures.plot_lines(
         means,
         x="notice",
         y="mean",

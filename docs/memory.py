@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-import cosimlib as cs
+import cosimlab as lab
 
 PAGE = Path(__file__).parent / "open-questions.md"
 CELL = re.compile(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)")
@@ -18,7 +18,7 @@ CELL = re.compile(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)")
 
 def main() -> None:
     """Read the table, and draw."""
-    picture = cs.figures.plot_lines(
+    picture = lab.figures.plot_lines(
         read_table(PAGE.read_text(encoding="utf-8")),
         x="load",
         y="mean",

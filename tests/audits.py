@@ -12,11 +12,11 @@ from time import process_time
 
 import numpy as np
 
+from cosimlab.sweep import sweep
 from cosimlib import traces
 from cosimlib.audit import audit
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import Schedule
-from cosimlib.sweep import sweep
 from cosimlib.synthetic import with_drawn_estimates
 from cosimlib.workload import Workload
 

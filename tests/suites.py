@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cosimlib.extras import import_jsonschema
+from cosimlab.imports import import_jsonschema
 from cosimlib.traces import find_trace
 
 # nbval, which comes later, would take a second and a half in each process.
@@ -36,7 +36,7 @@ AT_NIGHT = frozenset(
         *ROOT.glob("notebooks/[346]-*.ipynb"),
         *ROOT.glob("notebooks/explore/*.ipynb"),
         *(
-            ROOT / "tests" / "browser" / f"test_{name}.py"
+            ROOT / "tests" / "cosimlab" / "browser" / f"test_{name}.py"
             for name in ("batch", "coscheduling", "elastic", "filling", "ondemand")
         ),
     )
@@ -44,8 +44,8 @@ AT_NIGHT = frozenset(
 """Notebooks in kernels, and explorers in JupyterLab, that take long: in a thorough run only.
 
 Otherwise the cells of these notebooks run in this process, those of papers on small experiments
-(`tests/papers/test_small_notebooks.py`, `tests/papers/test_bursts.py`,
-`tests/explorers/test_notebooks.py`), and `tests/browser` opens every explorer in the app.
+(`tests/notebooks/test_small_notebooks.py`, `tests/papers/test_bursts.py`,
+`tests/notebooks/test_explorers.py`), and `tests/cosimlab/browser` opens every explorer in the app.
 """
 
 SUITES = {

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import cosimlab as lab
 import cosimlib as cs
 from docs.build import notebook_of, relink, staged_places
 from docs.figures import PLOTLY, copy_notebook
@@ -28,14 +29,14 @@ def test_links_lead_to_pages_and_those_without_one_are_text():
     unlinked = "[no link]" * 50 + "[" + "no end " * 500
     assert relink(unlinked, origin, PLACES) == unlinked
     own = relink(
-        "[w](CONTRIBUTING.md#words) [own](docs/own-policy.md)",
+        "[w](CONTRIBUTING.md#style) [own](docs/own-policy.md)",
         ROOT / "README",
         {
             ROOT / "README": "readme.md",
             **PLACES,
         },
     )
-    assert own == "[w](contributing.md#words) [own](own-policy.md)"
+    assert own == "[w](contributing.md#style) [own](own-policy.md)"
 
 
 def test_every_page_of_results_has_a_notebook():
@@ -45,7 +46,7 @@ def test_every_page_of_results_has_a_notebook():
 
 def test_every_page_is_in_a_list_of_contents():
     pages = {place.rpartition(".")[0] for place in PLACES.values()} - {"index"}
-    pages |= {f"systems/{room}" for room in SYSTEMS} | {"api/index", "glossary"}
+    pages |= {f"systems/{room}" for room in SYSTEMS} | {"api/index"}
     listed = set()
     for path in ROOT.glob("docs/*.md"):
         for block in re.findall(r"```\{toctree\}\n(.*?)```", path.read_text("utf-8"), re.DOTALL):
@@ -72,21 +73,25 @@ def test_a_heading_that_is_missing_is_named():
         section(ROOT / "docs" / "speed.md", "None")
 
 
-def test_the_reference_has_every_name_of_the_front_door_and_of_the_rooms():
+def test_the_reference_has_every_name_of_the_front_doors_and_of_the_rooms():
     pages = reference_pages()
-    rooms = [name for name in dir(cs) if inspect.ismodule(getattr(cs, name))]
-    assert sorted(pages) == sorted(f"api/{name}.md" for name in ("index", "cosimlib", *rooms))
-    documented = re.findall(r"^\.\. auto(?:function|class):: (\w+)", pages["api/cosimlib.md"], re.M)
-    names = [name for name in dir(cs) if not inspect.ismodule(getattr(cs, name))]
-    assert sorted(documented) == sorted(names)
-    for room in rooms:
-        text = pages[f"api/{room}.md"]
-        missing = [
-            name
-            for name in getattr(getattr(cs, room), "__all__", [])
-            if callable(getattr(getattr(cs, room), name)) and not re.search(rf"\b{name}\b", text)
-        ]
-        assert not missing, f"{room}: {missing}"
+    known = {"api/index.md"}
+    for package in (cs, lab):
+        values = {name: getattr(package, name) for name in dir(package)}
+        rooms = {name for name, value in values.items() if inspect.ismodule(value)}
+        known |= {f"api/{name}.md" for name in (package.__name__, *rooms)}
+        front = pages[f"api/{package.__name__}.md"]
+        documented = re.findall(r"^\.\. auto(?:function|class):: (\w+)", front, re.M)
+        assert sorted(documented) == sorted(values.keys() - rooms)
+        for room in rooms:
+            missing = [
+                name
+                for name in getattr(values[room], "__all__", [])
+                if callable(getattr(values[room], name))
+                and not re.search(rf"\b{name}\b", pages[f"api/{room}.md"])
+            ]
+            assert not missing, f"{room}: {missing}"
+    assert pages.keys() == known
 
 
 def test_figures_are_live_and_names_in_them_end_no_script(tmp_path):
@@ -156,7 +161,7 @@ def test_make_targets_links_and_files_that_a_page_names_are_there(page):
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         if not link.startswith("http"):
             assert ((ROOT / page).parent / link).exists(), f"{link} is not there"
-    named = re.findall(r"`((?:cosimlib|tests|docs|data|notebooks)/[\w./-]+)`", text)
+    named = re.findall(r"`((?:cosimlib|cosimlab|tests|docs|data|notebooks)/[\w./-]+)`", text)
     generated = ("data/cache", "data/traces")
     missing = [name for name in named if not (ROOT / name).exists()]
     assert [name for name in missing if not name.startswith(generated)] == []

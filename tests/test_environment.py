@@ -9,7 +9,6 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
-from rattler import MatchSpec
 
 from tests.suites import ROOT
 
@@ -49,9 +48,10 @@ def conda() -> dict:
 
 def conda_specs() -> dict[str, SpecifierSet]:
     """What environment.yml asks conda for, but Python and pip, by name."""
-    specs = [MatchSpec(line) for line in conda()["dependencies"] if isinstance(line, str)]
-    named = {spec.name.normalized: SpecifierSet(str(spec.version or "")) for spec in specs[2:]}
-    assert len(named) == len(specs) - 2, "environment.yml names a package twice"
+    lines = [line for line in conda()["dependencies"][2:] if isinstance(line, str)]
+    specs = [re.fullmatch(r"([\w-]+)(.*)", line) for line in lines]
+    named = {spec[1]: SpecifierSet(spec[2]) for spec in specs if spec}
+    assert len(named) == len(lines), "environment.yml names a package twice"
     return named
 
 

@@ -1,4 +1,4 @@
-"""Every name of the front door has an example, and it prints what it shows."""
+"""Every name of both front doors has an example, and it prints what it shows."""
 
 import doctest
 import inspect
@@ -6,9 +6,10 @@ import shutil
 
 import pytest
 
+import cosimlab as lab
 import cosimlib as cs
+from tests.cosimlib.traces.reading import pm100_table
 from tests.suites import ROOT
-from tests.traces.reading import pm100_table
 
 DATA = ROOT / "tests" / "data"
 LOGS = (
@@ -19,7 +20,12 @@ LOGS = (
     "slurm-24.11/sacct_X_parsable2_epoch.txt",
     "zoo/three-jobs.swf.gz",
 )
-NAMES = [name for name in dir(cs) if not inspect.ismodule(getattr(cs, name))]
+NAMES = [
+    (door, name)
+    for door in (cs, lab)
+    for name in dir(door)
+    if not inspect.ismodule(getattr(door, name))
+]
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +41,12 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_example_of_a_name_prints_what_it_shows(name, folder, monkeypatch):
-    shown = getattr(cs, name)
+@pytest.mark.parametrize(("door", "name"), NAMES, ids=lambda part: getattr(part, "__name__", part))
+def test_the_example_of_a_name_prints_what_it_shows(door, name, folder, monkeypatch):
+    shown = getattr(door, name)
     text = inspect.getdoc(shown) or ""
     parsed = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
-    assert parsed.examples, f"cosimlib.{name} has no example"
+    assert parsed.examples, f"{door.__name__}.{name} has no example"
     monkeypatch.chdir(folder)
     report = []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -1,4 +1,4 @@
-"""`import cosimlib as cs`: light, complete, and said in one list."""
+"""`import cosimlib as cs`, `import cosimlab as lab`: light, complete, each said in one list."""
 
 import ast
 import re
@@ -12,13 +12,16 @@ from pkgutil import iter_modules
 import pytest
 from packaging.requirements import Requirement
 
+import cosimlab as lab
 import cosimlib as cs
-from cosimlib import __main__ as commands
+from cosimlab import __main__ as commands
 from cosimlib.extras import EXTRAS, needed_by
 from tests.suites import ROOT
 
 HEAVY = {"IPython", "ipywidgets", "numba", "numpy", "pandas", "plotly"}
-LAZY = ["cosimlib", "cosimlib.explorers", "cosimlib.figures"]
+WORKBENCH = {"joblib", "plotly", "pooch", "tqdm"}
+"""Packages that no simulator and no solver needs."""
+LAZY = ["cosimlib", "cosimlab", "cosimlab.explorers", "cosimlab.figures"]
 
 
 def run(code: str) -> str:
@@ -57,22 +60,37 @@ def test_an_import_loads_nothing_heavy():
     assert not HEAVY & set(loaded.split())
 
 
+def test_no_simulator_and_no_solver_loads_what_only_the_workbench_needs():
+    use = "cs.simulate_easy, cs.simulate_ondemand, cs.solve_dynamic, cs.load_trace, cs.audit"
+    show = "print(*sorted({m.partition('.')[0] for m in sys.modules}))"
+    loaded = set(run(f"import sys, cosimlib as cs; {use}; {show}").split())
+    assert "numba" in loaded and not WORKBENCH & loaded
+
+
+@pytest.mark.parametrize(("door", "most"), [(cs, 45), (lab, 30)], ids=["cosimlib", "cosimlab"])
+def test_a_front_door_fits_on_a_screen(door, most):
+    assert len(door.__all__) <= most
+
+
 def test_figures_and_explorers_load_what_is_used_only():
     """And no grammar of web addresses, which jsonschema would load, and which stays importable."""
-    show = "print(*(m for m in sys.modules if 'cosimlib.' in m or m.startswith('rfc3987')))"
-    code = f"import sys, cosimlib as cs; cs.figures.plot_lines; {show}; cs.explore_eviction; {show}"
+    show = "print(*(m for m in sys.modules if 'cosimlab.' in m or m.startswith('rfc3987')))"
+    code = f"import sys, cosimlab as lab; lab.figures.plot_lines; {show}; "
+    code += f"lab.explore_eviction; {show}"
     code += "; import jsonschema, rfc3987_syntax; jsonschema.validate(1, {'type': 'integer'})"
     figures, explorers = map(str.split, run(code).splitlines())
-    assert "cosimlib.figures.charts" in figures and "cosimlib.figures.elastic" not in figures
+    assert "cosimlab.figures.charts" in figures and "cosimlab.figures.elastic" not in figures
     assert "rfc3987_syntax" not in figures
-    assert "cosimlib.explorers.eviction" in explorers
-    assert "cosimlib.explorers.batch" not in explorers
+    assert "cosimlab.explorers.eviction" in explorers
+    assert "cosimlab.explorers.batch" not in explorers
 
 
 def test_audit_is_the_function_whatever_is_imported_first():
     """A module is called alike: importing it must not take the function's place."""
-    modules = "import cosimlib.audit, cosimlib.convert; from cosimlib.audit import audit_rule"
-    show = "import cosimlib as cs; print(callable(cs.audit), callable(cs.convert))"
+    modules = "import cosimlib.audit, cosimlab.convert; from cosimlib.audit import audit_rule"
+    show = (
+        "import cosimlib as cs, cosimlab as lab; print(callable(cs.audit), callable(lab.convert))"
+    )
     assert run(f"{modules}; {show}") == "True True\n"
 
 
@@ -85,18 +103,19 @@ def test_a_wrong_name_is_an_attribute_error():
 
 def test_every_plot_is_at_the_top_of_figures():
     modules = [
-        import_module(f"cosimlib.figures.{m.name}") for m in iter_modules(cs.figures.__path__)
+        import_module(f"cosimlab.figures.{m.name}") for m in iter_modules(lab.figures.__path__)
     ]
     plots = {name for module in modules for name in vars(module) if name.startswith("plot_")}
     assert len(plots) > 10
-    assert plots <= set(cs.figures.__all__)
+    assert plots <= set(lab.figures.__all__)
 
 
 LACKING = {
-    "cs.explore_batch": ("explore_batch", "ipywidgets"),
-    "cs.BatchEnv": ("BatchEnv", "gymnasium"),
-    "cs.read_pm100('job_table.parquet')": ("reading job_table.parquet", "pyarrow"),
-    "from cosimlib.explorers import explore_eviction": ("explore_eviction", "ipywidgets"),
+    "lab.explore_batch": ("explore_batch", "ipywidgets"),
+    "lab.figures.plot_lines": ("plot_lines", "plotly"),
+    "lab.gym.BatchEnv": ("BatchEnv", "gymnasium"),
+    "cs.traces.read_pm100('job_table.parquet')": ("reading job_table.parquet", "pyarrow"),
+    "from cosimlab.explorers import explore_eviction": ("explore_eviction", "ipywidgets"),
 }
 """What needs an optional package: the name that its error has, and the package."""
 
@@ -106,6 +125,7 @@ def test_a_missing_extra_says_what_to_install():
     program = f"""
 import sys
 sys.modules.update(dict.fromkeys({hidden}))
+import cosimlab as lab
 import cosimlib as cs
 for code in {list(LACKING)}:
     try:
@@ -132,12 +152,8 @@ def test_extras_have_the_packages_that_errors_say_they_have():
         assert package in names
 
 
-def test_the_package_is_typed_for_editors():
-    assert (ROOT / "cosimlib" / "py.typed").is_file()
-
-
 def test_the_package_as_a_command_tells_all_commands():
-    package = Path(cs.__file__).parent
+    package = Path(lab.__file__).parent
     own = {path.parent.name for path in package.glob("*/__main__.py")}
     own |= {
         path.stem
@@ -146,6 +162,6 @@ def test_the_package_as_a_command_tells_all_commands():
     }
     assert own == set(commands.COMMANDS)
     told = commands.text()
-    assert all(f"python -m cosimlib.{name} " in told for name in own)
-    ended = subprocess.run([sys.executable, "-m", "cosimlib"], capture_output=True, text=True)
+    assert all(f"python -m cosimlab.{name} " in told for name in own)
+    ended = subprocess.run([sys.executable, "-m", "cosimlab"], capture_output=True, text=True)
     assert ended.stdout == f"{told}\n" and ended.stderr == ""

@@ -192,7 +192,7 @@ def place_jobs(
     >>> system = cs.System.of_types([cs.NodeType(2, cores=8, gpus=2)])
     >>> asked = {"cores": [2, 2, 2, 4], "gpus": [1, 1, 2, 2], "gpu_share": [0.5, 0.5, 1, 1]}
     >>> jobs = pd.DataFrame(asked | {"submit_time": 0, "run_time": 1, "nodes": 1})
-    >>> cs.place_jobs(cs.Workload(jobs), system, "gpu_packing").places
+    >>> cs.nodes.place_jobs(cs.Workload(jobs), system, "gpu_packing").places
        job  node    gpus
     0    0     0    (0,)
     1    1     0    (0,)

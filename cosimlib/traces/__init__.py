@@ -1,7 +1,7 @@
 """Workload traces: logs of real machines, by the name of a public trace or the path of a file.
 
-`load` takes either. A format is one module with its reader, and one line in `READERS`; formats that
-can also be written have a line in `WRITERS`. `recognize` names the format of a file.
+`load` takes either. A format is one module with its reader, and one line in `READERS`. `recognize`
+names the format of a file.
 """
 
 import inspect
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from cosimlib import checks as check
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.alibaba import read_alibaba, read_openb
-from cosimlib.traces.batsim import is_batsim, read_batsim, write_batsim
+from cosimlib.traces.batsim import is_batsim, read_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
-from cosimlib.traces.columns import read_columns, write_csv, write_parquet
+from cosimlib.traces.columns import read_columns
 from cosimlib.traces.oddities import oddities
 from cosimlib.traces.pbs import is_pbs, read_pbs
 from cosimlib.traces.published import (
@@ -27,21 +27,19 @@ from cosimlib.traces.published import (
     read_peregrine,
     read_pm100,
 )
+from cosimlib.traces.reservations import read_reservations
 from cosimlib.traces.slurm import is_sacct, read_sacct
 from cosimlib.traces.swf import is_swf, read_swf, write_swf
 from cosimlib.traces.texts import MAGIC, footer_of
-from cosimlib.traces.windows import closures, read_reservations
 from cosimlib.workload import Workload
 
 __all__ = [
     "READERS",
     "SYNTHETIC",
     "TRACES",
-    "WRITERS",
     "Format",
     "Trace",
     "TraceError",
-    "closures",
     "fetch_trace",
     "find_trace",
     "load",
@@ -60,9 +58,6 @@ __all__ = [
     "read_sacct",
     "read_swf",
     "recognize",
-    "write_batsim",
-    "write_csv",
-    "write_parquet",
     "write_swf",
 ]
 
@@ -109,14 +104,6 @@ READERS: dict[str, Format] = {
     ),
 }
 """Formats of logs by name; ``.gz`` may follow an ending."""
-
-WRITERS: dict[str, Callable[..., Path]] = {
-    ".swf": write_swf,
-    ".json": write_batsim,
-    ".csv": write_csv,
-    ".parquet": write_parquet,
-}
-"""Writers by the ending of the file's name; ``.gz`` may follow it."""
 
 BEGINNING = 1 << 16
 """Bytes of a file by which its format is recognized."""

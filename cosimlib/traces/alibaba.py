@@ -111,7 +111,7 @@ def read_alibaba(
     Examples
     --------
     >>> import cosimlib as cs
-    >>> workload = cs.read_alibaba("alibaba/job_info_df.csv", verbose=False)
+    >>> workload = cs.traces.read_alibaba("alibaba/job_info_df.csv", verbose=False)
     >>> workload.jobs[["submit_time", "nodes", "queue"]].head(3)
        submit_time  nodes queue
     0          0.0      1    HP
@@ -225,7 +225,7 @@ def read_openb(
     Examples
     --------
     >>> import cosimlib as cs
-    >>> pods = cs.read_openb("alibaba/openb_pod_list.csv", verbose=False)
+    >>> pods = cs.traces.read_openb("alibaba/openb_pod_list.csv", verbose=False)
     >>> pods.jobs[["cores", "gpus", "gpu_share"]].head(2)
        cores  gpus  gpu_share
     0   12.0     1       1.00

@@ -13,27 +13,24 @@ A job that would run for longer than its walltime is stopped by it.
 Batsim's resources are what its platform says, often nodes; a workload's `nodes` count them.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.files import write_whole
 from cosimlib.system import System
 from cosimlib.traces.account import (
     Account,
     TraceError,
     assemble,
     base_name,
-    compressed,
     known_start,
     parses,
     read_bytes,
 )
 from cosimlib.traces.texts import number, read_csv, read_json
-from cosimlib.workload import Workload, check_workload
+from cosimlib.workload import Workload
 
 COLUMNS = (
     "job_id",
@@ -81,7 +78,7 @@ def read_batsim(
     Examples
     --------
     >>> import cosimlib as cs
-    >>> workload = cs.read_batsim("batsim-workload.json", verbose=False)
+    >>> workload = cs.traces.read_batsim("batsim-workload.json", verbose=False)
     >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
        submit_time  run_time  nodes
     0         33.0      42.5      1
@@ -97,56 +94,6 @@ def read_batsim(
     machine = system or (System(name, {"main": resources}) if resources else None)
     jobs = _jobs(account.drop(table, _drop_rules(table)), account)
     return assemble(jobs, name, machine, account, path=path, verbose=verbose)
-
-
-def write_batsim(workload: Workload, path: str | Path) -> Path:
-    """Write a workload as a document that Batsim reads, as gzip if `path` ends in ``.gz``.
-
-    A job's profile is a delay of its run time; Batsim stops it at its walltime, the requested time,
-    and refuses delays of 0: such jobs are left out. Numbers of jobs are kept where each has one of
-    its own. `cosimlib.convert` counts what else a document does not hold.
-
-    Parameters
-    ----------
-    workload : Workload
-    path : str or Path
-        An existing file is replaced only after everything has been written.
-
-    Returns
-    -------
-    Path
-        The path of the file.
-    """
-    check_workload(workload)
-    path = Path(path)
-    jobs = workload.jobs[workload.jobs["run_time"] > 0]
-    if not len(jobs):
-        raise TraceError(f"{workload.name}: no job to write to {path}")
-    numbers = workload.column("job_id")[jobs.index]
-    own = numbers.notna().all() and numbers.is_unique
-    table = pd.DataFrame(
-        {
-            "id": (numbers if own else jobs.index + 1).astype("int64").astype("str"),
-            "subtime": jobs["submit_time"],
-            "walltime": jobs["requested_time"],
-            "res": jobs["nodes"],
-            "profile": jobs["run_time"].map("{:.15g}".format),
-        },
-        index=jobs.index,
-    )
-    rows = (
-        {key: value for key, value in row.items() if not pd.isna(value)}
-        for row in table.to_dict("records")
-    )
-    profiles = {f"{run:.15g}": {"type": "delay", "delay": run} for run in jobs["run_time"].unique()}
-    machine = workload.machine
-    resources = machine.total_nodes if machine else int(jobs["nodes"].max())
-    text = ",\n".join(json.dumps(row) for row in rows)
-    document = (
-        f'{{"nb_res": {resources},\n"jobs": [\n{text}\n],\n"profiles": {json.dumps(profiles)}}}\n'
-    )
-    write_whole(path, compressed(path, document.encode()))
-    return path
 
 
 def is_batsim(beginning: bytes) -> bool:

@@ -16,8 +16,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pooch
-
 from cosimlib.system import THETA, System
 from cosimlib.traces.account import TraceError, read_bytes
 
@@ -181,7 +179,7 @@ def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
     Examples
     --------
     >>> import cosimlib as cs
-    >>> cs.fetch_trace("KTH-SP2")  # doctest: +SKIP
+    >>> cs.traces.fetch_trace("KTH-SP2")  # doctest: +SKIP
     PosixPath('data/traces/KTH-SP2-1996-2.1-cln.swf.gz')
     """
     name = _listed(name)
@@ -264,6 +262,8 @@ def _download(name: str, trace: Trace, path: Path) -> None:
         f"fetch {trace.address} by hand and put it in {path.parent}, or let COSIMLIB_TRACES name "
         "the folder where it is"
     )
+    import pooch  # only where something is downloaded
+
     log, level = pooch.get_logger(), pooch.get_logger().level
     log.setLevel("WARNING")
     try:

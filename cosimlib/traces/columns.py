@@ -5,33 +5,27 @@ time and account: nothing is lost. CSV keeps the columns as text; the rest is lo
 back by `read_columns`.
 """
 
-import io
 import json
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cosimlib.extras import needed_by
-from cosimlib.files import write_whole
 from cosimlib.system import NodeType, System
 from cosimlib.traces.account import (
     Account,
     assemble,
-    compressed,
     known_start,
     parses,
     read_bytes,
-    written,
 )
 from cosimlib.traces.texts import WHOLE, Texts, is_parquet, read_csv, read_parquet
 from cosimlib.workload import (
     OPTIONAL_COLUMNS,
     Workload,
     account_table,
-    check_workload,
     rules,
 )
 
@@ -85,44 +79,6 @@ def read_columns(
         start = known_start(jobs["recorded_start"], jobs["submit_time"], account)
         jobs = jobs.assign(recorded_start=start)
     return assemble(jobs, name, system, account, path=path, verbose=verbose)
-
-
-def write_csv(workload: Workload, path: str | Path) -> Path:
-    """Write the columns of a workload as CSV, as gzip if `path` ends in ``.gz``."""
-    check_workload(workload)
-    path = Path(path)
-    write_whole(path, compressed(path, written(workload.jobs)))
-    return path
-
-
-def write_parquet(workload: Workload, path: str | Path) -> Path:
-    """Write a workload as parquet, with name, machine and account. Needs the extra `parquet`."""
-    check_workload(workload)
-    path = Path(path)
-    with needed_by(f"writing {path.name}"):
-        import pyarrow
-        import pyarrow.parquet as parquet
-    table = pyarrow.Table.from_pandas(workload.jobs, preserve_index=False)
-    machine = None
-    if workload.machine is not None:
-        values = {field.name: getattr(workload.machine, field.name) for field in fields(System)}
-        machine = values | {
-            "partitions": dict(values["partitions"]),
-            "node_types": [asdict(each) for each in values["node_types"]],
-        }
-    began = workload.began
-    known = {
-        "name": workload.name,
-        "machine": machine,
-        "account": workload.account.to_numpy().tolist(),
-        "began": began
-        and [began.tz_localize(None).isoformat(), began.tzinfo and str(began.tzinfo)],
-    }
-    metadata = {**(table.schema.metadata or {}), KEY: json.dumps(known).encode()}
-    content = io.BytesIO()
-    parquet.write_table(table.replace_schema_metadata(metadata), content)
-    write_whole(path, content.getvalue())
-    return path
 
 
 def _from_csv(path: Path) -> Texts:

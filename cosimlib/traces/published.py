@@ -171,7 +171,7 @@ def read_alcf(path: str | Path, *, name: str | None = None, verbose: bool = True
     Examples
     --------
     >>> import cosimlib as cs
-    >>> workload = cs.read_alcf("alcf.csv", verbose=False)
+    >>> workload = cs.traces.read_alcf("alcf.csv", verbose=False)
     >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
        submit_time  run_time  nodes
     0         0.00    3600.0      8
@@ -271,7 +271,7 @@ def read_fugaku(
     Examples
     --------
     >>> import cosimlib as cs
-    >>> workload = cs.read_fugaku("fugaku.csv", verbose=False)
+    >>> workload = cs.traces.read_fugaku("fugaku.csv", verbose=False)
     >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
        submit_time  run_time  nodes
     0          0.0    6126.0      1
@@ -370,7 +370,7 @@ def read_pm100(
     Examples
     --------
     >>> import cosimlib as cs
-    >>> workload = cs.read_pm100("job_table.parquet", verbose=False)
+    >>> workload = cs.traces.read_pm100("job_table.parquet", verbose=False)
     >>> workload.jobs[["submit_time", "run_time", "nodes"]].head(3)
        submit_time  run_time  nodes
     0          0.0   24554.0      2

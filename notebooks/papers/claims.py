@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlab.folders import checkout
 from cosimlib.display import UNKNOWN, percent
-from cosimlib.files import checkout
 from cosimlib.metrics import mean_interval
 from cosimlib.metrics.intervals import Interval
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import plotly.graph_objects as go
 
-from cosimlib.figures.publishing import caption, title
+from cosimlab.figures.publishing import caption, title
 from cosimlib.files import write_whole
 from papers.claims import VERDICTS
 from papers.images import render_images

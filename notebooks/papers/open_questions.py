@@ -18,14 +18,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosimlab.comparison.ondemand import compare_ondemand
+from cosimlab.folders import checkout
+from cosimlab.sweep import sweep
+from cosimlab.twins.edison import EDISON
 from cosimlib.display import percent
 from cosimlib.elastic import execution_states, least_waste
-from cosimlib.files import checkout, write_whole
+from cosimlib.files import write_whole
 from cosimlib.metrics import mean_interval
-from cosimlib.ondemand import compare_ondemand
+from cosimlib.ondemand import Reserve
 from cosimlib.schedule import Schedule
-from cosimlib.sweep import sweep
-from cosimlib.synthetic.edison import EDISON
 from cosimlib.system import THETA
 from cosimlib.traces import find_trace
 from cosimlib.units import HOUR, MINUTE
@@ -77,7 +79,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "evict": {"policy": "dynamic_blocked"},
     "shrink": bursts.FAN["N & SPAA"],
     "share": {"policy": "share"},
-    "reserve": {"policy": "reserve"},
+    "reserve": {},
 }
 RATES, SIZES, SPEEDS = (1.0, 4.0, 12.0), (0.125, 0.5), (0.25, 1.0, 4.0)
 
@@ -104,7 +106,7 @@ def _answers(log: str, rate: float, size: float) -> dict[str, Any]:
     )
     row = {"log": log, "bursts per day": f"{rate:g}", "nodes of a burst": percent(size, 1)}
     ways = {name: {**knobs, "start_up": bursts.START_UP} for name, knobs in WAYS.items()}
-    ways["reserve"]["reserved"] = study.stream["nodes"]
+    ways["reserve"]["policy"] = Reserve(study.stream["nodes"])
     per_node = THETA.aggregate_bandwidth / THETA.total_nodes * study.machine.total_nodes
     for speed in SPEEDS:
         machine = replace(study.machine, aggregate_bandwidth=speed * per_node)

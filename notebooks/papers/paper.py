@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
-from cosimlib.figures import Publisher
+from cosimlab.figures import Publisher
 from cosimlib.files import write_whole
 from papers.claims import Claims, Samples, read_stored
 

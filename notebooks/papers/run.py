@@ -25,9 +25,10 @@ from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 from papermill.translators import translate_parameters
 
+from cosimlab.figures.publishing import LIBRARY, write_library
+from cosimlab.folders import checkout, whole_folder
 from cosimlib.display import count
-from cosimlib.figures.publishing import LIBRARY, write_library
-from cosimlib.files import checkout, whole_folder, write_whole
+from cosimlib.files import write_whole
 from cosimlib.traces import SYNTHETIC, find_trace
 from cosimlib.units import MINUTE
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from cosimlab.folders import checkout
 from cosimlib.display import count
-from cosimlib.files import checkout, write_whole
+from cosimlib.files import write_whole
 from papers.claims import JUDGED, STORED, VERDICTS, stored_path
 
 RECORD = "run.json"

@@ -15,6 +15,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from cosimlab import twins
+from cosimlab.sweep import sweep
+from cosimlab.twins.lomonosov import LOMONOSOV
 from cosimlib import elastic, synthetic, traces
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.coscheduling import SCHEMES, simulate_coscheduling
@@ -33,11 +36,9 @@ from cosimlib.files import write_whole
 from cosimlib.filling import simulate_filling
 from cosimlib.metrics import utilization
 from cosimlib.schedule import Schedule
-from cosimlib.sweep import sweep
-from cosimlib.synthetic.intrepid import EUREKA_NODES, INTREPID_NODES
-from cosimlib.synthetic.lomonosov import LOMONOSOV
 from cosimlib.system import THETA, System
 from cosimlib.traces import read_swf
+from papers.duplyakin2017.htc import htc
 from papers.tang2011.experiment import (
     PROPORTIONS,
     UTILIZATIONS,
@@ -46,6 +47,7 @@ from papers.tang2011.experiment import (
     compare,
     month_of_intrepid,
 )
+from papers.tang2011.intrepid import EUREKA_NODES, INTREPID_NODES
 from tests.benchmarks.batch import scheduler_rows
 from tests.benchmarks.explorers import explorer_rows
 from tests.benchmarks.imports import import_rows
@@ -53,7 +55,7 @@ from tests.benchmarks.metrics import series_rows
 from tests.benchmarks.programs import program_rows
 from tests.benchmarks.sweeps import sweep_rows
 from tests.benchmarks.timesharing import sharing_rows
-from tests.eviction import naive
+from tests.cosimlib.eviction import naive
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = ("what", "measured", "unit", "goal", "met")
@@ -145,7 +147,7 @@ import resource
 from cosimlib import elastic, synthetic
 from cosimlib.batch import simulate_easy
 from cosimlib.system import System
-for workload in (synthetic.htc(), synthetic.peregrine()):
+for workload in (htc(), twins.peregrine()):
     schedule = simulate_easy(workload, System.of(20))
     for policy in elastic.POLICIES:
         elastic.wasted_cycles(schedule, policy=policy)
@@ -155,7 +157,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 def elastic_rows() -> list[tuple]:
     """Single preemptions at all states of both workloads, and the protocol."""
-    workloads = (synthetic.htc(), synthetic.peregrine())
+    workloads = (htc(), twins.peregrine())
     schedules = [simulate_easy(workload, System.of(20)) for workload in workloads]
     states = sum(elastic.execution_states(schedule).size for schedule in schedules)
     pairs = [(schedule, policy) for schedule in schedules for policy in elastic.POLICIES]
@@ -204,7 +206,7 @@ def filling_rows() -> list[tuple]:
     """Conservative backfilling in slots, with and without containers, at the paper's scale."""
     rows = []
     for accuracy in (0.0, 0.5, 1.0):
-        jobs = synthetic.lomonosov(accuracy=accuracy)
+        jobs = twins.lomonosov(accuracy=accuracy)
         for policy in (None, "B"):
             fill = partial(simulate_filling, jobs, LOMONOSOV, policy=policy, queue_depth=100)
             what = f"{len(jobs):,} jobs, 512 slots, 180 days, p = {accuracy:g}: "
@@ -218,7 +220,7 @@ def filling_rows() -> list[tuple]:
 
 def _load_of(accuracy: float, seed: int) -> dict[str, float]:
     """One point of the figure of load against accuracy."""
-    jobs = synthetic.lomonosov(accuracy=accuracy, seed=seed)
+    jobs = twins.lomonosov(accuracy=accuracy, seed=seed)
     schedule = simulate_filling(jobs, LOMONOSOV, policy=None, queue_depth=100)
     return {"load": utilization(schedule, start=0.0, end=180 * 86_400.0)}
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numba
 import pandas as pd
 
+from cosimlab.gym import BatchEnv
 from cosimlib import synthetic, traces
 from cosimlib.batch import simulate_conservative, simulate_easy, simulation
-from cosimlib.batch.environment import BatchEnv
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload

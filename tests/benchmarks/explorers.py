@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cosimlib import explorers, synthetic
+from cosimlab import explorers, twins
+from cosimlab.folders import checkout
+from cosimlib import synthetic
 from cosimlib.batch import simulate_easy
-from cosimlib.files import checkout
 from cosimlib.system import System
 
 GOAL = "<= 0.3"
@@ -14,7 +15,7 @@ GOAL = "<= 0.3"
 
 def explore_elastic() -> Any:
     """The explorer of preemptions on the 57 days of PEREGRINE's twin."""
-    return explorers.explore_elastic(simulate_easy(synthetic.peregrine(), System.of(20)))
+    return explorers.explore_elastic(simulate_easy(twins.peregrine(), System.of(20)))
 
 
 def explore_eviction() -> Any:

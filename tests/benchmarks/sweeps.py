@@ -5,10 +5,10 @@ import time
 
 import pandas as pd
 
+from cosimlab.sweep import Workers, count_cores, sweep
+from cosimlab.zoo import measured
 from cosimlib import traces
 from cosimlib.policies import SIMULATORS
-from cosimlib.sweep import Workers, count_cores, sweep
-from cosimlib.zoo import measured
 
 POLICIES = ("FCFS", "EASY", "EASY (sjbf)", "EASY (wfp)", "conservative")
 SEEDS = 20

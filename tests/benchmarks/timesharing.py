@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cosimlib import synthetic
+from cosimlab import twins
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import records
 from cosimlib.timesharing import kernel as loop
@@ -28,7 +28,7 @@ State = tuple[maxmin.Sharing, np.record]
 
 def sharing_rows(days: int = 600) -> Iterator[tuple]:
     """Batch and time-sharing for `days` days; stretches by size of machine and load."""
-    workload = synthetic.edison(days)
+    workload = twins.edison(days)
     what = f"Edison, {days} days, {len(workload):,} jobs"
     for name, simulate, goal in (
         ("batch", simulate_batch, "<= 10"),
@@ -47,7 +47,7 @@ def sharing_rows(days: int = 600) -> Iterator[tuple]:
 def _stretches() -> Iterator[tuple]:
     """An event with rates kept up to date, and how many times as long filling takes."""
     for nodes, load in ((697, 0.89), (1_394, 0.89), (2_788, 0.89), (5_576, 0.89), (5_576, 0.7)):
-        workload = synthetic.edison(12, nodes=nodes, load=load)
+        workload = twins.edison(12, nodes=nodes, load=load)
         seconds = {}
         for refill in (False, True):
             state = _after(workload, 8 * DAY)

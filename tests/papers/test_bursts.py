@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib import figures
-from cosimlib.figures import caption
+from cosimlab import figures
+from cosimlab.comparison.ondemand import compare_ondemand
+from cosimlab.figures import caption
 from cosimlib.ondemand import (
     LEDGER,
     OVERHEAD,
-    compare_ondemand,
+    Evict,
+    Reserve,
     draw_bursts,
     ledger,
     simulate_ondemand,
@@ -29,9 +31,9 @@ from papers.bursts.experiment import (
 from papers.bursts.figures import FIGURES, plot_best, plot_ledger
 from papers.bursts.measures import Inputs, samples
 from papers.claims import Claims, Verdict
-from tests.cells import run_cells, strange
-from tests.ondemand.instances import SIX, STREAM, sixty_jobs
-from tests.ondemand.test_simulation import MACHINE, run
+from tests.cosimlib.ondemand.instances import SIX, STREAM, sixty_jobs
+from tests.cosimlib.ondemand.test_simulation import MACHINE, run
+from tests.notebooks.cells import run_cells, strange
 from tests.suites import ROOT
 from tests.zoo import ZOO
 
@@ -58,7 +60,7 @@ def runs(jobs) -> pd.DataFrame:
 
 def run_ideas(jobs: Workload) -> pd.DataFrame:
     ways = {name: {"policy": name} for name in ("wait", "dynamic_blocked", "share")}
-    ways |= {"reserve": {"policy": "reserve", "reserved": 4}} | FAN
+    ways |= {"reserve": {"policy": Reserve(4)}} | FAN
     filled = {name: {"start_up": 30.0, **knobs} for name, knobs in ways.items()}
     stream = {**STREAM, "notice": {"none": 1, "accurate": 1, "early": 1, "late": 1}}
     return compare_ondemand(jobs, MACHINE, filled, {"announced": stream}, range(3))
@@ -232,7 +234,7 @@ def test_notices_change_nothing_about_the_bursts(jobs):
 
 
 def test_figures_show_what_their_tables_hold(runs):
-    schedule = run(policy="dynamic", step=1.0)
+    schedule = run(policy=Evict("dynamic", step=1.0))
     hours = pd.DataFrame({"dynamic": ledger(schedule)}).T
     costs = runs.groupby("policy")[list(OVERHEAD)].mean().loc[["dynamic"]].assign(low=0.0, high=1.0)
     picture = plot_ledger(hours, costs, title="ledger")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cosimlib import synthetic, traces
+from cosimlab import twins
+from cosimlib import traces
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import execution_states, wasted_cycles
 from cosimlib.system import System
@@ -40,6 +41,7 @@ from papers.duplyakin2017.experiment import (
     describe,
     draw_peregrine,
 )
+from papers.duplyakin2017.htc import htc, shuffled_copies
 from papers.duplyakin2017.measures import (
     EXTREME,
     FOUR,
@@ -50,8 +52,8 @@ from papers.duplyakin2017.measures import (
     Measurements,
     compare_choices,
 )
-from tests.elastic import naive
-from tests.elastic.instances import GOLDEN, scheduled, stretched
+from tests.cosimlib.elastic import naive
+from tests.cosimlib.elastic.instances import GOLDEN, scheduled, stretched
 from tests.strategies import workloads as small_workloads
 
 RULES = Claims("5-elastic", data="made up").rules
@@ -60,7 +62,7 @@ SETTING = Setting()
 
 def made_up(seed=0):
     """A log with more than PEREGRINE's jobs, of which Table 1 can be drawn: the twin and others."""
-    twin = synthetic.peregrine(seed=seed).jobs
+    twin = twins.peregrine(seed=seed).jobs
     edges = pd.DataFrame({"run_time": [33.0, 439, 440, 1921, 6839, 6842, 85945], "nodes": 1})
     more = twin.sample(3000, random_state=seed)
     gaussian = np.arange(len(twin) + 3007) % 15 == 0
@@ -121,7 +123,7 @@ def test_copies_are_shuffled_and_keep_the_trace():
     trace = Workload(
         pd.DataFrame({"submit_time": 0.0, "run_time": [5.0, 7.0, 9.0], "nodes": 1}), "three"
     )
-    run_time = synthetic.shuffled_copies(trace, 50, seed=1).jobs["run_time"].to_numpy()
+    run_time = shuffled_copies(trace, 50, seed=1).jobs["run_time"].to_numpy()
     copies = run_time.reshape(50, 3)
     assert (np.sort(copies, axis=1) == [5, 7, 9]).all()
     assert len({tuple(copy) for copy in copies}) == 6
@@ -133,8 +135,8 @@ def test_twins_take_the_place_of_files_that_are_not_here(monkeypatch, trace):
     inputs = paper_inputs(trace)
     assert inputs == Inputs() and inputs.label == "synthetic HTC, synthetic PEREGRINE"
     drawn = inputs.draw(seed=2)
-    assert drawn["HTC"].jobs.equals(synthetic.htc(seed=2).jobs)
-    assert drawn["PEREGRINE"].jobs.equals(synthetic.peregrine(seed=2).jobs)
+    assert drawn["HTC"].jobs.equals(htc(seed=2).jobs)
+    assert drawn["PEREGRINE"].jobs.equals(twins.peregrine(seed=2).jobs)
 
 
 @pytest.mark.traces
@@ -329,7 +331,7 @@ def test_the_white_of_figure_5_by_hand():
 
 
 def test_summaries_are_quartiles_of_all_states():
-    schedule = simulate_easy(synthetic.htc(copies=1), System.of(20))
+    schedule = simulate_easy(htc(copies=1), System.of(20))
     wasted = waste(schedule, [60.0, 120.0])
     table = summarize(wasted).query("policy == 'LIFO'")
     hours = wasted["LIFO"] / 3600
@@ -372,7 +374,7 @@ def test_an_assumption_gives_the_printed_results():
 
 @pytest.mark.compiled("a dozen simulations need compiled kernels")
 def test_sequences_report_what_preemptions_cost():
-    few, setting = synthetic.htc(copies=1), Setting(preempted=10)
+    few, setting = htc(copies=1), Setting(preempted=10)
     few = Workload(few.jobs.assign(priority=1.0), few.name)
     table = sweep_sequences(few, setting, [0], rate=[0.0, 200.0, 2000.0])
     assert len(table) == 15 and list(table)[:3] == ["policy", "rate", "seed"]
@@ -423,7 +425,7 @@ def ages(new=(0.1, 0.1, 0.1), old=(0.25, 0.28, 0.3), other=None):
     return pd.DataFrame(rows, columns=["policy", "staleness", "seed", "wasted"])
 
 
-PUBLIC = Inputs(extract=synthetic.peregrine())
+PUBLIC = Inputs(extract=twins.peregrine())
 
 
 def verdicts(measured_runs=None, old=None, inputs=PUBLIC):

@@ -5,7 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib import synthetic
+from cosimlab import twins
+from cosimlab.figures import caption, theme
+from cosimlab.figures.publishing import Publisher
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
     preemption_values,
@@ -13,8 +15,6 @@ from cosimlib.elastic import (
     simulate_elastic,
     wasted_cycles,
 )
-from cosimlib.figures import caption, theme
-from cosimlib.figures.publishing import Publisher
 from cosimlib.system import System
 from papers.duplyakin2017 import Setting, example, figures, lend, waste, waste_by_priority
 from papers.duplyakin2017.figures import (
@@ -25,7 +25,8 @@ from papers.duplyakin2017.figures import (
     nodes_owned,
     plot_owners,
 )
-from tests.elastic.instances import GOLDEN, scheduled
+from papers.duplyakin2017.htc import htc
+from tests.cosimlib.elastic.instances import GOLDEN, scheduled
 
 JOBS, STATES = (200, 2_000) if numba.config.DISABLE_JIT else (7_275, 100_000)
 """The twin's jobs, of which there are few where kernels are not compiled, and their states."""
@@ -33,7 +34,7 @@ JOBS, STATES = (200, 2_000) if numba.config.DISABLE_JIT else (7_275, 100_000)
 
 @pytest.fixture(scope="module")
 def schedule():
-    workload = prioritize(synthetic.peregrine(), {"bigmem": 10.0})
+    workload = prioritize(twins.peregrine(), {"bigmem": 10.0})
     return simulate_easy(workload.keep(workload.jobs.index < JOBS, "many"), System.of(20))
 
 
@@ -61,7 +62,7 @@ def test_a_published_figure_of_violins_is_light(schedule, tmp_path):
 
 
 def test_densities_cover_the_states_on_the_grid():
-    schedule = simulate_easy(synthetic.htc(copies=1), System.of(20))
+    schedule = simulate_easy(htc(copies=1), System.of(20))
     wasted = waste(schedule, [60.0, 120.0])
     _, densities = figures.summarize_densities(wasted, [60.0, 120.0])
     hours = wasted["LIFO"] / 3600
@@ -89,7 +90,7 @@ def test_vectors_are_the_values_given_with_boxes(schedule):
 
 
 def test_the_example_is_where_most_jobs_are_preferred():
-    jobs = prioritize(synthetic.peregrine(), {"bigmem": 10.0})
+    jobs = prioritize(twins.peregrine(), {"bigmem": 10.0})
     jobs = jobs.keep(jobs.jobs.index < 400, "many")
     found = example(jobs, 10)
     assert list(found.vectors) == ["PAP", "PAP+"] and found.nodes == 10
@@ -142,7 +143,7 @@ def table_states():
 
 @pytest.mark.compiled("a long simulation needs compiled kernels")
 def test_owners_are_partitions_users_and_host():
-    workloads = {"HTC": synthetic.htc(copies=1), "more": synthetic.htc(copies=1, seed=2)}
+    workloads = {"HTC": htc(copies=1), "more": htc(copies=1, seed=2)}
     figure, numbers, *_ = figures.owners(lend(workloads, Setting()))
     assert [trace.name for trace in figure.data] == ["HTC", "more", "user", "host"]
     assert (numbers.drop(columns="time").sum(axis=1) == 45).all()
@@ -170,7 +171,7 @@ def test_assumptions_stand_beside_what_is_printed():
 
 
 def test_owners_fill_the_machine():
-    lent = simulate_elastic(synthetic.htc(copies=1), System.of(8), spare=2)
+    lent = simulate_elastic(htc(copies=1), System.of(8), spare=2)
     owned = nodes_owned(lent, np.linspace(0, lent.end_time.max() + 60, 100))
     assert (owned.sum(axis=1) == 10).all() and owned.iloc[-1]["host"] == 10
     figure = plot_owners(owned, title="O")
@@ -179,7 +180,7 @@ def test_owners_fill_the_machine():
 
 
 def test_owners_of_no_jobs_are_a_sentence():
-    jobs = synthetic.htc(copies=1)
+    jobs = htc(copies=1)
     nothing = jobs.keep(np.zeros(len(jobs), bool), "all")
     figure = plot_owners(
         nodes_owned(simulate_elastic(nothing, System.of(20)), np.empty(0)), title="O"

@@ -10,11 +10,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from cosimlib.figures import Publisher
+from cosimlab.figures import Publisher
 from papers import gallery
 from papers.claims import JUDGED
 from papers.run import share_library
-from tests.browser.conftest import browser_path
+from tests.cosimlab.browser.conftest import browser_path
 
 __all__ = ["browser_path"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib import synthetic
+from cosimlab import twins
 from cosimlib.metrics import bounded_slowdown
 from cosimlib.system import System
 from cosimlib.timesharing import (
@@ -79,19 +79,19 @@ def same(one, other) -> bool:
 
 def test_runs_are_those_of_the_simulators_on_the_same_jobs(runs):
     for seed in (0, 1):
-        jobs = synthetic.edison(WEEK.days, nodes=32, seed=seed)
+        jobs = twins.edison(WEEK.days, nodes=32, seed=seed)
         batch = simulate_batch(jobs, jobs.machine, seed=seed)
         expected = summarize_run(batch, warm_up=WEEK.warm_up * DAY)
         assert same(runs.of("sharing", BATCH)[seed], expected)
         free = replace(jobs.machine, memory_per_node=math.nan)
         expected = summarize_run(simulate_timesharing(jobs, free), warm_up=WEEK.warm_up * DAY)
         assert same(runs.of("sharing", UNLIMITED)[seed], expected)
-        later = synthetic.edison(FEW, nodes=24, seed=seed + 4)
+        later = twins.edison(FEW, nodes=24, seed=seed + 4)
         free = replace(later.machine, memory_per_node=math.nan)
         loaded = simulate_timesharing(later, free, overhead=0.13, seed=seed + 4)
         most = runs.of("greatest overhead", UNLIMITED, overhead=0.13)
         assert same(most[seed], summarize_run(loaded, warm_up=0.0))
-    few = synthetic.edison(FEW, nodes=32)
+    few = twins.edison(FEW, nodes=32)
     noisy = simulate_timesharing(few, few.machine, noise=node_noise(0.0001, 32))
     found = runs.first("noise", SHARED, noise=True)
     assert same(found, summarize_run(noisy, warm_up=0.0))
@@ -111,7 +111,7 @@ def test_each_kind_of_run_has_its_seeds_and_names_its_jobs(runs):
 
 
 def test_noise_costs_the_node_seconds_that_it_adds(runs):
-    jobs = synthetic.edison(FEW, nodes=32)
+    jobs = twins.edison(FEW, nodes=32)
     held = [
         float(jobs.jobs["nodes"] @ with_noise(jobs, noise=noise).jobs["run_time"])
         for noise in (None, node_noise(0.0001, 32))
@@ -150,7 +150,7 @@ def test_a_node_of_a_smaller_machine_stands_for_some_of_edisons():
 
 @pytest.mark.parametrize("nodes", [697, 5576])
 def test_long_workloads_have_the_printed_statistics(nodes):
-    table = printed_statistics(synthetic.edison(60, nodes=nodes, seed=4))
+    table = printed_statistics(twins.edison(60, nodes=nodes, seed=4))
     assert table["statistic"].is_unique
     np.testing.assert_allclose(table["ours"], table["paper"], atol=0.12)
     np.testing.assert_allclose(table["ours"][[0, 3]], table["paper"][[0, 3]], atol=0.03)
@@ -326,7 +326,7 @@ def test_an_overhead_slows_by_processor_sharing_as_the_bound_says():
 
 
 def test_every_figure_can_be_drawn_and_shows_its_table(runs, tmp_path):
-    workload = synthetic.edison(WEEK.days, nodes=32)
+    workload = twins.edison(WEEK.days, nodes=32)
     run = paper(workload, tmp_path)
     for name in FIGURES:
         figure = run.figure(name, workload if name == "figure-1" else runs)
@@ -346,7 +346,7 @@ def test_node_hours_by_size_add_up_in_order_of_size():
 
 
 def test_tables_of_slowdowns_are_those_of_the_jobs():
-    workload = synthetic.edison(15, nodes=64, seed=3)
+    workload = twins.edison(15, nodes=64, seed=3)
     schedule = simulate_batch(workload, workload.machine)
     run, values = summarize_run(schedule, warm_up=0.0), bounded_slowdown(schedule)
     table = box_table({"batch": run})

@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ElementTree
 import plotly.graph_objects as go
 import pytest
 
-from cosimlib.figures.publishing import Publisher, caption
+from cosimlab.figures.publishing import Publisher, caption
 from papers.images import CONTROLS, render_images, static_figure
-from tests.figures.test_publishing import NUMBERS, line, names
+from tests.cosimlab.figures.test_publishing import NUMBERS, line, names
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 

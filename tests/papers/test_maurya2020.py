@@ -30,8 +30,8 @@ from papers.maurya2020.measures import (
     speedups,
 )
 from papers.maurya2020.printed import solve_as_printed
-from tests.eviction.test_problem import schedule
-from tests.eviction.test_solvers import outcomes, problems, random_problem
+from tests.cosimlib.eviction.test_problem import schedule
+from tests.cosimlib.eviction.test_solvers import outcomes, problems, random_problem
 
 DEADLINES = (0.0, 300.0, 600.0, 900.0)
 PAPER_SECONDS = {

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cosimlab.figures import caption
 from cosimlib.batch import simulate_fcfs
 from cosimlib.eviction import (
     EvictionProblem,
@@ -14,7 +15,6 @@ from cosimlib.eviction import (
     solve_overlapping,
 )
 from cosimlib.eviction.scenarios import scaled_problem
-from cosimlib.figures import caption
 from cosimlib.synthetic import theta
 from cosimlib.system import THETA, System
 from papers.maurya2020.experiment import (
@@ -41,7 +41,7 @@ from papers.maurya2020.figures import (
     plot_scenario,
 )
 from papers.maurya2020.measures import variants
-from tests.eviction.test_problem import schedule
+from tests.cosimlib.eviction.test_problem import schedule
 
 HOUR = 3600
 SETTING = Setting(THETA.with_nodes(180), (20, 80, 10_000), seed=3)

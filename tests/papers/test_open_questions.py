@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 
+from cosimlab.twins import peregrine
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import execution_states, least_waste, wasted_cycles
-from cosimlib.synthetic import peregrine
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosimlib import metrics, synthetic
+from cosimlab import twins
+from cosimlib import metrics
 from cosimlib.filling import (
     FILLING_POLICIES,
     efficiency,
@@ -35,9 +36,9 @@ from papers.polyakov2018.experiment import (
     scheduler_variant,
 )
 from papers.polyakov2018.figures import cost_table
-from tests.filling.naive import Filled
-from tests.filling.test_saving import killing
-from tests.filling.test_simulation import EARLY, NODES, WAYS, at_least_one_slot
+from tests.cosimlib.filling.naive import Filled
+from tests.cosimlib.filling.test_saving import killing
+from tests.cosimlib.filling.test_simulation import EARLY, NODES, WAYS, at_least_one_slot
 from tests.strategies import workloads
 
 VALUES = {"accuracies": [0.0, 0.25, 0.5, 0.75, 1.0], "accuracy": 0.5, "queue_depths": [10, 30]}
@@ -51,7 +52,7 @@ WINDOW = {"start": 0.0, "end": DAY}
 
 
 def jobs_of(source, accuracy=0.5, seed=3):
-    return synthetic.lomonosov(source["days"], accuracy=accuracy, load=source["load"], seed=seed)
+    return twins.lomonosov(source["days"], accuracy=accuracy, load=source["load"], seed=seed)
 
 
 def test_seven_jobs_and_what_an_early_end_does():

@@ -33,7 +33,7 @@ anything = None
 DRAW = """\
 import os, pandas as pd, plotly.graph_objects as go
 from pathlib import Path
-from cosimlib.figures import Publisher
+from cosimlab.figures import Publisher
 import papers.claims
 assert Path(trace).is_file() and Path.cwd().name == "notebooks"
 print(output, trace, papers.claims.__file__, Path.home() / "x", title)

@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cosimlab.figures import Publisher, caption
 from cosimlib.coscheduling import MACHINES, SCHEMES, deadlock_example, simulate_coscheduling
-from cosimlib.figures import Publisher, caption
 from papers.claims import Claims, Verdict, decide
 from papers.tang2011.figures import plot_schemes, plot_steps
 from papers.tang2011.measures import (
     Results,
     measure_claims,
 )
-from tests.coscheduling.instances import held_for_a_mate
+from tests.cosimlib.coscheduling.instances import held_for_a_mate
 
 RULES = Claims("2-coscheduling", data="made-up numbers").rules
 DOWN = (("B", 0.0, 1e5),)

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlib import synthetic
 from cosimlib.coscheduling import SCHEMES, deadlock_example
 from cosimlib.metrics import offered_load
 from cosimlib.system import System
@@ -20,6 +19,7 @@ from papers.tang2011.experiment import (
     prepare,
 )
 from papers.tang2011.figures import FIGURES
+from papers.tang2011.intrepid import intrepid
 from papers.tang2011.measures import (
     SUMMARIZED,
     averages,
@@ -27,7 +27,7 @@ from papers.tang2011.measures import (
     over_ideal,
     yield_minus_hold,
 )
-from tests.cells import run_cells, strange
+from tests.notebooks.cells import run_cells, strange
 from tests.suites import ROOT
 from tests.zoo import ZOO
 
@@ -132,7 +132,7 @@ def test_knobs_are_compared_on_the_same_workloads():
 
 
 def test_a_log_is_scaled_to_the_load_and_given_estimates():
-    log = synthetic.intrepid(400, load=0.2, seed=3)
+    log = intrepid(400, load=0.2, seed=3)
     log = Workload(log.jobs.drop(columns="requested_time"), "log", log.machine)
     month = month_of_intrepid(log=log, days=1.0)
     assert len(month) == round(9_220 / 30)
@@ -143,7 +143,7 @@ def test_a_log_is_scaled_to_the_load_and_given_estimates():
 
 @pytest.mark.compiled("crowded machines need compiled kernels")
 def test_a_log_is_coupled_on_its_own_machine_under_its_own_name():
-    small = Workload(synthetic.intrepid(50, seed=3).jobs.assign(nodes=4), "small", System.of(16))
+    small = Workload(intrepid(50, seed=3).jobs.assign(nodes=4), "small", System.of(16))
     assert first_machine(small) == ("small", 16)
     month = month_of_intrepid(log=small, days=1.0)
     assert offered_load(month, System.of(16)) == pytest.approx(0.7, rel=0.01)

@@ -102,7 +102,7 @@ def test_curves_are_those_that_the_authors_published(oracle_path, trace_path, na
 def test_curves_are_means_at_whole_percents():
     system = cs.System.of_types([cs.NodeType(1, cores=8, gpus=4)])
     jobs = {"submit_time": 0, "run_time": 1, "nodes": 1, "cores": 1, "gpus": [1, 0, 2, 4]}
-    placed = cs.place_jobs(cs.Workload(pd.DataFrame(jobs)), system, "first_fit")
+    placed = cs.nodes.place_jobs(cs.Workload(pd.DataFrame(jobs)), system, "first_fit")
     found = curves(placed.arrivals, 4.0, 200)
     assert found.loc[[25, 75, 175], "allocated"].tolist() == [25.0, 75.0, 75.0]
     assert found["allocated"].notna().sum() == 9  # percents beside one at which a job came, too

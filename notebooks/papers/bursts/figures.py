@@ -6,12 +6,12 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-import cosimlib as cs
+import cosimlab as lab
+from cosimlab.figures import theme
+from cosimlab.figures.gantt import USES
+from cosimlab.palette import WINE
 from cosimlib.display import percent
-from cosimlib.figures import theme
-from cosimlib.figures.gantt import USES
 from cosimlib.ondemand import LEDGER, OVERHEAD, OnDemandSchedule
-from cosimlib.palette import WINE
 from cosimlib.units import DAY, HOUR
 from papers.bursts.experiment import (
     AHEAD,
@@ -39,7 +39,7 @@ def draw_day(schedule: OnDemandSchedule) -> Drawing:
     """The day with most evictions, by node."""
     times = pd.concat([schedule.evictions["time"], pd.Series([schedule.span[0]])])
     day = float((times // DAY).mode().iloc[0] * DAY)
-    figure = cs.figures.plot_gantt(
+    figure = lab.figures.plot_gantt(
         schedule,
         start=day,
         end=day + DAY,
@@ -87,7 +87,7 @@ def draw_slowdown(schedules: Mapping[str, OnDemandSchedule], plain: OnDemandSche
     """Slowdown of batch jobs by size, without bursts and under policies that hold no nodes."""
     shown = {name: one for name, one in schedules.items() if not one.reserved}
     table = slowdown_table(shown | {"no bursts": plain}).round(3)
-    figure = cs.figures.plot_lines(
+    figure = lab.figures.plot_lines(
         table,
         x="nodes",
         y="slowdown",
@@ -121,7 +121,7 @@ def draw_best(best: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
 def draw_bandwidths(cost: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
     """Overhead against the bandwidth of the file system."""
     labels = {"bandwidth": "bandwidth of the file system, GB/s", "mean": "node-hours per burst"}
-    figure = cs.figures.plot_lines(
+    figure = lab.figures.plot_lines(
         cost.round(3),
         x="bandwidth",
         y="mean",
@@ -158,7 +158,7 @@ def plot_ledger(hours: pd.DataFrame, costs: pd.DataFrame, *, title: str) -> go.F
     title : str
     """
     if hours.empty:
-        return cs.figures.plot_empty(title, NO_BURST)
+        return lab.figures.plot_empty(title, NO_BURST)
     picture = make_subplots(
         cols=2,
         column_widths=[0.5, 0.5],
@@ -240,7 +240,7 @@ def plot_best(table: pd.DataFrame, *, title: str, labels: Mapping[str, str]) -> 
         What the axes say, by column.
     """
     if table.empty:
-        return cs.figures.plot_empty(title, NO_BURST)
+        return lab.figures.plot_empty(title, NO_BURST)
     height = 170 + 95 * table["nodes"].nunique()
     picture = theme.figure(title=title, height=height, barmode="overlay")
     across, up = (list(dict.fromkeys(table[name])) for name in ("rate", "nodes"))

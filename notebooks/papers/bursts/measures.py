@@ -23,7 +23,7 @@ PER_BURST = f"{CHANGE} node-hours per burst"
 
 
 class Inputs(NamedTuple):
-    """Runs as of `compare_ondemand`, on one stream, and the policies that keep nodes for bursts.
+    """Runs of `compare_ondemand` on one stream, and the policies that keep nodes for bursts.
 
     `runs` has the policies `wait`, `kill`, `dynamic`, `dynamic_blocked`, and besides `few` and
     `many`, which reserve few nodes and many. `ideas` has, on a stream with notices and with

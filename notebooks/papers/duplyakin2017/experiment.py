@@ -5,7 +5,7 @@ public; what is left of them (`cosimlib.traces.published`) lacks exit status, so
 "successfully finished" is not known. `draw_peregrine` therefore draws 7,275 of its jobs so that
 they have Table 1 and as many jobs of gaussian as the paper says. Nothing but these inputs of the
 paper is fitted; the order of the jobs is drawn. The queue bigmem, which the extract does not name,
-is drawn as in the twin (`synthetic.bigmem_jobs`): its weight is an inference from the paper's
+is drawn as in the twin (`twins.bigmem_jobs`): its weight is an inference from the paper's
 results. Where a file is not on this machine, a synthetic twin with the same Table 1 takes its
 place.
 
@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlab.sweep import sweep
+from cosimlab.twins import bigmem_jobs, peregrine
 from cosimlib import checks as check
 from cosimlib import traces
 from cosimlib.audit import audit
@@ -44,11 +46,11 @@ from cosimlib.elastic import (
 )
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
-from cosimlib.sweep import sweep
-from cosimlib.synthetic import bigmem_jobs, htc, peregrine, shapes, shuffled_copies
+from cosimlib.synthetic import shapes
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import InvalidWorkloadError, Workload
+from papers.duplyakin2017.htc import htc, shuffled_copies
 
 TABLE_1 = pd.DataFrame(
     {

@@ -11,6 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlab.figures import plot_empty, plot_lines, theme
+from cosimlab.figures.elastic import period_name, vector_trace
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import (
@@ -22,8 +24,6 @@ from cosimlib.elastic import (
     occupants,
     preemption_values,
 )
-from cosimlib.figures import plot_empty, plot_lines, theme
-from cosimlib.figures.elastic import period_name, vector_trace
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR

@@ -27,13 +27,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlab.sweep import Workers, sweep
+from cosimlab.twins.assumptions import Assumptions
+from cosimlab.twins.edison import EDISON, UTILIZATION, edison
 from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.display import percent
 from cosimlib.schedule import Schedule
-from cosimlib.sweep import Workers, sweep
-from cosimlib.synthetic.assumptions import Assumptions
-from cosimlib.synthetic.edison import EDISON, UTILIZATION, edison
 from cosimlib.timesharing import (
     NOISE,
     RunSummary,
@@ -236,7 +236,7 @@ def measure(
     noise : float, default 0.001
         Probability that a node of Edison is slowed in a step.
     load, like
-        Of the jobs, see `synthetic.edison`.
+        Of the jobs, see `twins.edison`.
     scaling : pd.DataFrame, optional
         As of `applications`, by default those scaled to the machine.
     folder : str or Path, optional

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from cosimlab.figures import captioned, plot_lines, theme
+from cosimlab.figures.charts import heatmap
+from cosimlab.figures.timesharing_moment import NO_JOBS, RATIO_COLORS
+from cosimlab.twins.edison import EDISON, UTILIZATION
 from cosimlib import checks as check
 from cosimlib.display import percent
-from cosimlib.figures import captioned, plot_lines, theme
-from cosimlib.figures.charts import heatmap
-from cosimlib.figures.timesharing_moment import NO_JOBS, RATIO_COLORS
-from cosimlib.synthetic.edison import EDISON, UTILIZATION
 from cosimlib.timesharing import RunSummary
 from cosimlib.timesharing.schedule import DURATIONS, LEVELS
 from cosimlib.units import DAY
@@ -89,7 +89,7 @@ def overview(runs: Sequence[RunSummary]) -> pd.DataFrame:
 def memory_needs(span: Span, seed: int, load: float, like: str) -> pd.DataFrame:
     """The part of a node's memory that a job needs on average, each as long as it is there.
 
-    By which jobs need much (`memory_spread` of `synthetic.edison`): that part, and nine times it.
+    By which jobs need much (`memory_spread` of `twins.edison`): that part, and nine times it.
     """
     rows = []
     for spread in ("longest", "tenth", "UniLu-Gaia"):

@@ -22,8 +22,8 @@ from functools import partial
 
 import numpy as np
 
+from cosimlab.twins.edison import EDISON, UTILIZATION
 from cosimlib.display import percent
-from cosimlib.synthetic.edison import EDISON, UTILIZATION
 from cosimlib.timesharing import RunSummary
 from papers.claims import Samples, measure, of_enough_jobs
 from papers.hofmeyr2016.experiment import (

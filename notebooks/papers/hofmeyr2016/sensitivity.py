@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cosimlib.sweep import Workers, sweep
-from cosimlib.synthetic.assumptions import LIKE, Assumptions
+from cosimlab.sweep import Workers, sweep
+from cosimlab.twins.assumptions import LIKE, Assumptions
 from papers.claims import Rule, interval
 from papers.hofmeyr2016.experiment import (
     BATCH,

@@ -8,10 +8,10 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlab.figures import plot_empty, plot_lines, plot_trade_off, surface_table, theme
+from cosimlab.figures.eviction import MEANING, NO_JOBS
 from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum, Scenario
 from cosimlib.eviction.problem import ACTIONS, KEEP
-from cosimlib.figures import plot_empty, plot_lines, plot_trade_off, surface_table, theme
-from cosimlib.figures.eviction import MEANING, NO_JOBS
 from cosimlib.units import HOUR, MINUTE
 from papers.maurya2020.experiment import SURVEY, Case, FullMoments, Month, Occupancy
 from papers.paper import Drawing

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import cosimlab as lab
 import cosimlib as cs
 from cosimlib import checks as check
 from cosimlib.filling import (
@@ -110,7 +111,7 @@ class Experiment:
     def workload(self) -> Workload:
         """The jobs of the first seed."""
         made: Any = {"accuracy": self.accuracy, "load": self.load, "seed": self.seeds[0]}
-        return cs.synthetic.lomonosov(self.days, **made)
+        return lab.twins.lomonosov(self.days, **made)
 
 
 def prepare(
@@ -225,7 +226,7 @@ def reached_load(
 
     All jobs are submitted at once. It is measured while the queue is full, within the days.
     """
-    jobs = cs.synthetic.lomonosov(days, accuracy=accuracy, seed=seed)
+    jobs = lab.twins.lomonosov(days, accuracy=accuracy, seed=seed)
     schedule = _run(jobs, policy=None, queue_depth=queue_depth, **variant)
     start, end = full_queue(schedule, queue_depth)
     return {"load": cs.metrics.utilization(schedule, start=start, end=min(end, days * DAY))}
@@ -260,7 +261,7 @@ def scheduler_variant(
     queue_depth: int | None,
 ) -> dict[str, float]:
     """The schedule without containers: `load` of regular jobs, and `mean_wait` in hours."""
-    jobs = cs.synthetic.lomonosov(days, accuracy=accuracy, load=load, seed=seed)
+    jobs = lab.twins.lomonosov(days, accuracy=accuracy, load=load, seed=seed)
     schedule = _run(jobs, policy=None, queue_depth=queue_depth, **variant)
     use = node_seconds(schedule, **window(days))
     wait = float(schedule.jobs["wait_time"].mean())
@@ -337,7 +338,7 @@ def container_cost(
     `held up`: of the regular jobs, those that only containers kept from starting at once; `lost`:
     of the containers' time, what was computed and then killed.
     """
-    jobs = cs.synthetic.lomonosov(days, accuracy=accuracy, load=load, seed=seed)
+    jobs = lab.twins.lomonosov(days, accuracy=accuracy, load=load, seed=seed)
     schedule = _run(jobs, queue_depth=queue_depth, **FILLING_POLICIES[policy])
     use = node_seconds(schedule, **window(days)).drop(["regular", "idle"])
     lost = float(use["lost"] / use.sum()) if use.sum() > 0 else np.nan
@@ -359,9 +360,7 @@ def compare_arrivals(run: Experiment) -> pd.DataFrame:
     """Load, efficiency and mean wait where jobs arrive, by offered load and policy."""
     rows = []
     for offer in OFFERS:
-        jobs = cs.synthetic.lomonosov(
-            run.days, accuracy=run.accuracy, load=offer, seed=run.seeds[0]
-        )
+        jobs = lab.twins.lomonosov(run.days, accuracy=run.accuracy, load=offer, seed=run.seeds[0])
         offered = cs.metrics.offered_load(jobs, check.machine(jobs.machine, jobs.name))
         for policy in ("not filled", "filling A", "filling B, save"):
             one = fill(run, policy, jobs)
@@ -399,7 +398,7 @@ def save_interval(
     overheads: list[float],
 ) -> pd.DataFrame:
     """Use of the containers' time under policy C, by overhead and interval: see `save_table`."""
-    jobs = cs.synthetic.lomonosov(days, accuracy=accuracy, load=load, seed=seed)
+    jobs = lab.twins.lomonosov(days, accuracy=accuracy, load=load, seed=seed)
     schedule = _run(jobs, queue_depth=queue_depth, **FILLING_POLICIES["filling B, kill"])
     return save_table(schedule, INTERVALS, overheads, **window(days))
 
@@ -467,7 +466,7 @@ def best_intervals(kept: pd.DataFrame) -> pd.DataFrame:
 
 def time_run(seed: int) -> str:
     """How long a run of the paper's 180 days takes."""
-    jobs = cs.synthetic.lomonosov(180, accuracy=0.5, seed=seed)
+    jobs = lab.twins.lomonosov(180, accuracy=0.5, seed=seed)
     machine, begin = check.machine(jobs.machine, jobs.name), perf_counter()
     simulate_filling(jobs, machine, policy="B", queue_depth=100)
     return f"{len(jobs):,} jobs, 180 days, one p, took {perf_counter() - begin:.2f} s"
@@ -499,7 +498,7 @@ def paired_table(runs: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
 
 def _sweep(function: Any, grid: Mapping[str, Any], seeds: range, **shared: Any) -> pd.DataFrame:
     """A sweep on all cores, whose errors are raised."""
-    return cs.sweep(function, grid, seeds, shared=shared, executor="cores", errors="raise")
+    return lab.sweep(function, grid, seeds, shared=shared, executor="cores", errors="raise")
 
 
 def _run(jobs: Workload, **knobs: Any) -> FilledSchedule:

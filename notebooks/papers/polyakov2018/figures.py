@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from cosimlib.figures import plot_lines, theme
-from cosimlib.figures.charts import add_reference
+from cosimlab.figures import plot_lines, theme
+from cosimlab.figures.charts import add_reference
 from cosimlib.filling import FilledSchedule
 from cosimlib.placement import lowest_blocks
 from papers.paper import Drawing

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlab.sweep import Workers, sweep
 from cosimlib import checks as check
 from cosimlib import synthetic
 from cosimlib.coscheduling import (
@@ -30,12 +31,18 @@ from cosimlib.coscheduling import (
 from cosimlib.display import percent
 from cosimlib.metrics import busy_stretch, share_used
 from cosimlib.prepare import prepare_workload
-from cosimlib.sweep import Workers, sweep
-from cosimlib.synthetic.intrepid import EUREKA_NODES, INTREPID_JOBS, INTREPID_LOAD, INTREPID_NODES
 from cosimlib.system import System
 from cosimlib.traces import SYNTHETIC, load_trace
 from cosimlib.units import DAY, MINUTE
 from cosimlib.workload import Workload
+from papers.tang2011.intrepid import (
+    EUREKA_NODES,
+    INTREPID_JOBS,
+    INTREPID_LOAD,
+    INTREPID_NODES,
+    eureka,
+    intrepid,
+)
 
 EUREKA = "eureka"
 UTILIZATIONS = (0.25, 0.50, 0.75)
@@ -279,7 +286,7 @@ def month_of_intrepid(
     """
     jobs = max(1, round(INTREPID_JOBS * days / 30))
     if log is None:
-        return synthetic.intrepid(jobs, span=days * DAY, seed=seed)
+        return intrepid(jobs, span=days * DAY, seed=seed)
     nodes = first_machine(log)[1]
     narrow = log.keep(log.jobs["nodes"] <= nodes, "wider than the machine")
     few = busy_stretch(narrow, jobs)
@@ -304,8 +311,8 @@ def by_utilization(
 
     `window` and `one_sided` are those of `mates_by_proximity`.
     """
-    eureka = synthetic.eureka(load=load, span=_span(intrepid), seed=seed)
-    machines = {name: intrepid, EUREKA: eureka}
+    small = eureka(load=load, span=_span(intrepid), seed=seed)
+    machines = {name: intrepid, EUREKA: small}
     mates = mates_by_proximity(machines, window=window, one_sided=one_sided)
     return couple(machines, mates, name=f"Eureka at {percent(load, 0)}")
 
@@ -318,9 +325,9 @@ def by_proportion(
     The k-th job of Eureka is submitted with the k-th of Intrepid, so that mates come together.
     `name` is that of the machine in Intrepid's place.
     """
-    eureka = synthetic.eureka(len(intrepid), load=PROPORTION_LOAD, span=_span(intrepid), seed=seed)
+    small = eureka(len(intrepid), load=PROPORTION_LOAD, span=_span(intrepid), seed=seed)
     submit_time = intrepid.jobs["submit_time"].to_numpy()
-    together = Workload(eureka.jobs.assign(submit_time=submit_time), eureka.name, eureka.machine)
+    together = Workload(small.jobs.assign(submit_time=submit_time), small.name, small.machine)
     machines = {name: intrepid, EUREKA: together}
     mates = mates_by_proportion(machines, share=share)
     return couple(machines, mates, name=f"{percent(share, 1)} paired")

@@ -9,9 +9,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from cosimlab.figures import captioned, plot_gantt, plot_lines, theme
 from cosimlib.coscheduling import BASE, IDEAL, CoupledSchedule, event_times
 from cosimlib.display import count
-from cosimlib.figures import captioned, plot_gantt, plot_lines, theme
 from cosimlib.placement import node_stretches
 from cosimlib.units import MINUTE
 from papers.images import CONTROLS

@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlab.figures import in_words
 from cosimlib.coscheduling import BASE, IDEAL, SCHEMES, CoupledSchedule
 from cosimlib.display import count
-from cosimlib.figures import in_words
 from cosimlib.units import MINUTE
 from papers.claims import Samples, interval_of_seeds, measure, of_enough_jobs
 from papers.tang2011.experiment import EUREKA, WITHOUT_THRESHOLD

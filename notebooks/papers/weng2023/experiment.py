@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+import cosimlab as lab
 import cosimlib as cs
 from cosimlib import traces
 from papers.weng2023.arrivals import draw_arrivals
@@ -45,7 +46,7 @@ POLICIES = {
     "DotProd": "dot_product",
     "Random": "random",
 }
-"""Placements of `cs.place_jobs` by the paper's names."""
+"""Placements of `cs.nodes.place_jobs` by the paper's names."""
 
 FIRST_SEED = 42
 SCALES = {"quick": (3, 1), "paper": (10, 10)}
@@ -200,7 +201,7 @@ def place_all(study: Study) -> pd.DataFrame:
     others = {name: pods for name, pods in study.lists.items() if name != "default"}
     # The twin's runs take a twentieth of a second each: less than a worker needs to begin.
     parts = [
-        cs.sweep(
+        lab.sweep(
             place_list,
             {"pods": pods, "policy": POLICIES},
             seeds,
@@ -215,7 +216,7 @@ def place_all(study: Study) -> pd.DataFrame:
 
 def place_list(pods: cs.Workload, policy: str, cluster: cs.System, seed: int) -> pd.DataFrame:
     """One run: the curves of a list under a policy, in the order of arrivals of a seed."""
-    placed = cs.place_jobs(*arrive(pods, cluster, seed), policy, typical=pods, seed=seed)
+    placed = cs.nodes.place_jobs(*arrive(pods, cluster, seed), policy, typical=pods, seed=seed)
     last, total = placed.arrivals.iloc[-1], float(cluster.nodes["gpus"].sum())
     return (
         curves(placed.arrivals, total)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
+from cosimlab.figures import plot_lines, theme
 from cosimlib.display import count
-from cosimlib.figures import plot_lines, theme
 from papers.paper import Drawing
 from papers.weng2023.experiment import LISTS, POLICIES
 from papers.weng2023.measures import FULL, means, unallocated

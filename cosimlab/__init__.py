@@ -1,0 +1,51 @@
+"""Workbench of cosimlib: what one asks about logs and policies, and what one looks at.
+
+`cosimlib` simulates and solves; this package compares, forecasts, reports, advises and draws. Names
+are loaded when they are first used::
+
+    import cosimlab as lab
+    import cosimlib as cs
+
+    log = cs.prepare_workload("KTH-SP2")
+    lab.compare(log, ["EASY", "conservative"])
+    lab.report("my.log")
+
+Ask
+
+- `report`: a report on a log, as sentences, tables and one page
+- `compare`: policies on a log and on new logs drawn from it, with intervals
+- `sweep`: table of a function's results on a grid of arguments and seeds, in parallel
+- `forecast`: start times of waiting jobs and of a new job, with intervals
+- `backtest`: how often such forecasts are right on a log's own past
+- `predict`: predicted run times, from requests, the user's last two jobs, or similar jobs
+- `advise`: jobs of a live Slurm to stop, to free nodes by a deadline
+- `drain_or_evict`: node-hours that maintenance costs, by the hours of notice
+- `closures`: windows in which a log's machine seems to have been closed
+- `convert`: a log in another format (SWF, Batsim's JSON, CSV, parquet), and what is lost
+
+Explorers: widgets for a notebook
+
+- `explore_advise`: advice on a saved queue
+- `explore_batch`: batch policies
+- `explore_coscheduling`: hold and yield on coupled machines
+- `explore_elastic`: preemption policies
+- `explore_eviction`: nodes, deadline and loss
+- `explore_filling`: filler containers
+- `explore_ondemand`: on-demand bursts on a batch machine
+- `explore_timesharing`: shares of nodes
+
+Rooms
+
+- `comparison`: intervals of metrics, paired differences and ratios of policies
+- `figures`: plotly figures, `plot_*`, and `Publisher`
+- `forecasting`: futures of a queue
+- `gym`: batch scheduling as an environment of Gymnasium
+- `testing`: the laws of scheduling, checked on your own policy
+- `twins`: synthetic twins of the machines in the reproduced papers
+"""
+
+import lazy_loader
+
+from cosimlib import __version__ as __version__
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,26 @@
+"""`python -m cosimlab`: the commands that there are."""
+
+COMMANDS = {
+    "report": "report on a job log as one page (also: cosim-report)",
+    "zoo": "compare all policies on all logs on this machine",
+    "convert": "convert a job log into another format",
+    "advise": "list jobs of a Slurm to stop, to free nodes by a deadline (also: cosim-advise)",
+    "launch": "JupyterLab on copies of the notebooks",
+    "app": "the explorers as web pages, without code",
+}
+
+
+def text() -> str:
+    """One line per command, and where to look further."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  python -m cosimlab.{name:<{width}}  {what}" for name, what in COMMANDS.items()]
+    before = (
+        "In Python or a notebook: import cosimlib as cs, import cosimlab as lab.\n"
+        "Commands, each with --help:\n"
+    )
+    after = "\nIn a checkout, make lists more commands. Begin with docs/start.md."
+    return "\n".join([before, *lines, after])
+
+
+if __name__ == "__main__":
+    print(text())

@@ -1,0 +1,324 @@
+"""Command ``cosim-advise``: lists the jobs to stop for K nodes by a deadline; stops none itself.
+
+Advice is printed as text, as a JSON document, or as the commands that an operator would type.
+
+The commands are printed and never run. If jobs wait, the nodes are reserved first: waiting jobs
+would take the freed nodes, for example other tasks of a stopped array. Jobs that Slurm may requeue
+are requeued and held, so that they do not start again on the nodes that they gave up. Other jobs
+are cancelled: those that forbid requeuing, and those of `salloc` and `srun`, which Slurm refuses to
+requeue.
+"""
+
+import argparse
+import html
+import json
+import math
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cosimlab.advise.advice import Advice, Choice, advise, spectrum_of
+from cosimlab.advise.checkpoints import read_model, seconds_of
+from cosimlab.advise.cluster import read_cluster
+from cosimlab.advise.text import (
+    clean,
+    explanation,
+    lost,
+    nodes_of,
+    notes_on,
+    text_of,
+    title_of,
+    unused,
+)
+from cosimlib import checks as check
+from cosimlib.display import duration
+from cosimlib.files import write_whole
+from cosimlib.traces.hosts import fold_hosts
+
+DESCRIPTION = """List the jobs to stop so that a burst gets its nodes in time, at the least loss.
+This is advice only: no job is touched. Free nodes are used first, then nodes of jobs that end in
+time (by their limits). The other nodes come from the jobs whose end loses the fewest node-hours.
+Jobs that share a node are stopped together."""
+EXAMPLES = """examples:
+  cosim-advise 64 --within 15m                        on the cluster: runs squeue and sinfo
+  cosim-advise 64 squeue.json sinfo.json              saved output of squeue --json and sinfo --json
+  squeue --json | cosim-advise 64 - sinfo.json        "-" is standard input
+  cosim-advise 64 --when 2h --history sacct.txt       when would a job with 64 nodes for 2 h start?
+  cosim-advise 8 --partition gpu --constraint 'a100|h100' --model site.toml --explain
+
+The exit status is 0 if the nodes can be free by some deadline, 3 if they cannot, 1 for an error."""
+IMPOSSIBLE = 3
+FORMAT = "cosim-advise 2"
+RESERVATION = "cosim-burst"
+
+
+OPTIONS = {
+    "--within": ("15m", "TIME", "last deadline; default: 15m"),
+    "--step": ("1m", "TIME", "time between deadlines; default: 1m"),
+    "--by": (None, "TIME", "list jobs for this deadline; default: the last"),
+    "--partition": (None, "NAME", "only nodes of this partition"),
+    "--constraint": (None, "FEATURES", "only nodes with these features, such as 'a&(b|c)'"),
+    "--model": (None, "FILE", "checkpoint model of applications (TOML)"),
+    "--now": (None, "SECONDS", "time of the saved output, since 1970, if the output lacks it"),
+    "--when": (None, "TIME", "instead: when would a job of this length start?"),
+    "--history": (None, "FILE", "output of sacct, for --when"),
+    "--html": (None, "FILE", "write a figure of the least loss for any number of nodes"),
+    "--watch": (None, "TIME", "repeat at this interval, until Ctrl-C"),
+}
+"""Options with a value: the default, what the value is, and help."""
+FLAGS = {
+    "--json": "print the advice as JSON",
+    "--commands": "print the commands to type; none is run",
+    "--explain": "explain why these jobs and not others",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's arguments."""
+    made = argparse.ArgumentParser(
+        "cosim-advise",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("nodes", type=int, help="number of whole nodes that the burst needs")
+    files = "output of squeue --json and of sinfo --json; without files both are run"
+    made.add_argument("files", nargs="*", metavar="FILE", help=files)
+    for option, (default, metavar, text) in OPTIONS.items():
+        kind = float if option == "--now" else str
+        made.add_argument(option, default=default, type=kind, metavar=metavar, help=text)
+    shown = made.add_mutually_exclusive_group()
+    for flag, text in FLAGS.items():
+        shown.add_argument(flag, action="store_true", help=text)
+    return made
+
+
+OF_ADVICE = (
+    "within",
+    "step",
+    "by",
+    "constraint",
+    "model",
+    "json",
+    "commands",
+    "explain",
+    "html",
+    "watch",
+)
+"""Options about jobs to stop; they cannot be used together with --when."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command's status (see `EXAMPLES`)."""
+    chosen = parser().parse_args(arguments)
+    try:
+        pause = None if chosen.watch is None else seconds_of(chosen.watch, "--watch", above=0)
+        if pause is None:
+            return _once(chosen)
+        for flag, wrong in (("-", "-" in chosen.files), ("--html", chosen.html)):
+            check.that("--watch", chosen.watch, not wrong, f"no {flag} beside it")
+        return _again(chosen, pause)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read, such as head, has read enough; Python would complain at its end.
+        sys.stdout = None
+        return 0
+    except (OSError, ValueError, MemoryError, ImportError) as error:
+        print(f"cosim-advise: {error}", file=sys.stderr)
+        return 1
+
+
+def _once(chosen: argparse.Namespace) -> int:
+    if chosen.when is not None:
+        # Simulators are loaded for this alone.
+        from cosimlab.advise.when import forecast_of, when_text
+
+        for name in OF_ADVICE:
+            unset = getattr(chosen, name) == parser().get_default(name)
+            check.that("--when", chosen.when, unset, f"no --{name} beside it")
+        check.whole("nodes", chosen.nodes, 1)
+        cluster = read_cluster(*chosen.files, now=chosen.now)
+        made, notes = forecast_of(
+            cluster,
+            chosen.nodes,
+            seconds_of(chosen.when, "--when", above=0),
+            partition=chosen.partition,
+            history=chosen.history,
+            live=not chosen.files,
+        )
+        print(when_text(cluster, made, notes))
+        return 0
+    check.that("--history", chosen.history, chosen.history is None, "--when beside it")
+    advice = _advice(chosen)
+    _print(chosen, advice)
+    if chosen.html:
+        _write(advice, Path(chosen.html))
+    return 0 if advice.possible else IMPOSSIBLE
+
+
+def _again(chosen: argparse.Namespace, pause: float) -> int:
+    """Print advice again and again; if Slurm's commands fail, print a message and try again."""
+    while True:
+        try:
+            advice = _advice(chosen)
+            _print(chosen, advice)
+        except ValueError as error:
+            print(f"cosim-advise: {error}", file=sys.stderr)
+        print(flush=True)
+        try:
+            time.sleep(pause)
+        except KeyboardInterrupt:
+            return 0
+
+
+def _advice(chosen: argparse.Namespace) -> Advice:
+    within = seconds_of(chosen.within, "--within")
+    step = seconds_of(chosen.step, "--step", above=0)
+    model = None if chosen.model is None else read_model(chosen.model)
+    check.whole("nodes", chosen.nodes, 1)
+    return advise(
+        chosen.nodes,
+        read_cluster(*chosen.files, now=chosen.now),
+        within=within,
+        step=step,
+        model=model,
+        partition=chosen.partition,
+        constraint=chosen.constraint,
+    )
+
+
+def _print(chosen: argparse.Namespace, advice: Advice) -> None:
+    by = None if chosen.by is None else seconds_of(chosen.by, "--by")
+    if chosen.json:
+        print(json.dumps(document_of(advice), indent=1, ensure_ascii=False, allow_nan=False))
+    elif chosen.commands:
+        print("\n".join(commands_of(advice, by)))
+    else:
+        print(text_of(advice, by))
+        if chosen.explain:
+            print(f"\n{explanation(advice, by)}")
+    # Here rather than at Python's end, where a reader that has gone away is an error.
+    sys.stdout.flush()
+
+
+def _write(advice: Advice, path: Path) -> None:
+    """The spectrum as a page that needs no network."""
+    # Drawing is loaded for this alone: it takes as long as all the rest.
+    from cosimlab.figures.eviction import plot_advice
+    from cosimlab.figures.publishing import page
+
+    picture = plot_advice(
+        spectrum_of(advice),
+        nodes_needed=advice.nodes_needed,
+        deadline=advice.horizon,
+        title=html.escape(title_of(advice)),
+    )
+    write_whole(path, page(picture, include_plotlyjs=True).encode())
+    print(f"{path}: the least loss for any number of nodes", file=sys.stderr)
+
+
+def document_of(advice: Advice) -> dict[str, Any]:
+    """Advice as a document for `json.dumps`: the rows of `table` and `jobs`; null if unknown."""
+    snapshot, cluster = advice.snapshot, advice.cluster
+    table = advice.table().astype(object)
+    rows = table.where(table.notna(), None).to_dict("records")
+    deadlines = [
+        row
+        | {f"nodes {how}": fold_hosts(names) for how, names in nodes_of(advice, choice).items()}
+        | {"jobs": advice.jobs(choice.moment.deadline).to_dict("records")}
+        for row, choice in zip(rows, advice.choices, strict=True)
+    ]
+    return {
+        "format": FORMAT,
+        "nodes_needed": advice.nodes_needed,
+        "partition": snapshot.partition,
+        "constraint": snapshot.constraint,
+        "model": snapshot.model.source or None,
+        "cluster": cluster.name,
+        "slurm": cluster.release or None,
+        "now": cluster.now,
+        "unused": unused(snapshot),
+        "waiting": cluster.waiting,
+        "held": cluster.held,
+        "possible": advice.possible,
+        "deadlines": deadlines,
+        "notes": notes_on(snapshot),
+    }
+
+
+def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
+    """Commands to type, one per line, in order of time; lines that begin with # explain them.
+
+    Raises
+    ------
+    ValueError
+        If the nodes cannot be had by the deadline.
+    """
+    choice = advice.choice(deadline)
+    if not choice.possible:
+        raise ValueError(
+            f"nodes_needed={advice.nodes_needed}; expected at most {choice.moment.reachable}, "
+            f"which can be free by {duration(choice.moment.deadline)}"
+        )
+    jobs, table = choice.jobs(), advice.cluster.jobs
+    steps: list[tuple[float, str, str]] = []
+    stopped: set[int] = set()
+    held: list[str] = []
+    for taken in jobs.itertuples():
+        job = table.iloc[taken.job]
+        leader = int(job["leader"]) or int(job["job_id"])
+        steps += _checkpoint(advice, taken, job)
+        if leader in stopped:
+            continue
+        stopped.add(leader)
+        name = str(leader) if job["leader"] else str(job["label"])
+        requeues = bool(job["requeue"])
+        held += [name] if requeues else []
+        command = f"scontrol requeuehold {name}" if requeues else f"scancel {name}"
+        why = f"loses {lost(taken.loss)} node-hours" if taken.action == "kill" else "checkpointed"
+        owner = clean(str(job["user"]))
+        steps.append((taken.end, command, f"{why}; user {owner}" if owner else why))
+    reservation = _reservation(advice, choice)
+    lines = [f"# {title_of(advice, deadline)}", *reservation]
+    said = 0.0 if reservation else -1.0
+    for at, command, why in sorted(steps, key=lambda step: step[0]):
+        if at != said:
+            lines.append(f"# {'at once' if at == 0 else f'in {duration(at)}'}")
+            said = at
+        lines.append(f"{command}  # {why}" if command else f"# {why}")
+    after = [f"scontrol delete reservationname={RESERVATION}"] * bool(reservation)
+    after += [f"scontrol release {','.join(held)}"] * bool(held)
+    return [*lines, *(["# once the burst is over"] if after else []), *after]
+
+
+def _reservation(advice: Advice, choice: Choice) -> list[str]:
+    """The reservation that keeps waiting jobs off the nodes; none if no job waits."""
+    nodes = [name for each in nodes_of(advice, choice).values() for name in each]
+    if not nodes or advice.cluster.waiting == advice.cluster.held:
+        return []
+    return [
+        "# at once; start the burst with --reservation=" + RESERVATION,
+        f"scontrol create reservation reservationname={RESERVATION} starttime=now duration=1-0 "
+        f'users="$(id -un)" flags=ignore_jobs nodes={shlex.quote(fold_hosts(nodes))}  '
+        "# of a day: keeps waiting jobs off",
+    ]
+
+
+def _checkpoint(advice: Advice, taken: Any, job: pd.Series) -> list[tuple[float, str, str]]:
+    """The step that comes before a job with a checkpoint is stopped."""
+    name = str(job["label"])
+    if taken.action == "app":
+        return [(taken.stop, "", f"{name} reaches its own checkpoint: see that it is written")]
+    if taken.action != "sys" or not math.isfinite(taken.begin):
+        return []
+    template = advice.snapshot.judged["checkpoint_command"].iloc[taken.job]
+    if not template:
+        return [(taken.begin, "", f"{name}: take a system-level checkpoint here")]
+    command = template.replace("{job}", shlex.quote(name))
+    return [(taken.begin, command, "system-level checkpoint")]

@@ -1,0 +1,48 @@
+"""Plotly figures of schedules and of what was measured on them, and the tables behind them.
+
+Every `plot_x` takes data and returns a figure; it does not show or write it.
+
+- `theme`: colors, patterns and layout
+- `Publisher`: gives figures their captions, writes them with their data to a folder
+- `caption`, `captioned`, `page`: the lines under a figure, a figure with more of them, its page
+
+Charts of tables
+
+- `plot_lines`: lines over a parameter or over time, in panels
+- `plot_comparison`: policies with intervals over logs drawn anew, and their ratios
+- `plot_forecast`: when waiting jobs start, with intervals
+- `plot_pit`: how often waits were in each tenth of their forecasts
+- `in_words`: a table to show, with words in the place of numbers that are none
+- `plot_empty`: a sentence in the place of a figure, where the data cannot answer
+
+Schedules
+
+- `plot_gantt`: any schedule, nodes over time
+- `plot_batch`: one machine under a batch policy, with its utilization and queue
+- `plot_coupled_moment`: coupled machines at an instant
+- `plot_day`: a machine with on-demand bursts
+- `plot_use`: filler containers
+- `plot_sharing`: jobs that share nodes, at a moment
+- `plot_preemption`: nodes taken from running jobs
+
+Eviction
+
+- `plot_trade_off`, `surface_table`: the loss of all plans, and one plan's jobs
+- `plot_advice`: the loss for any number of nodes of a live cluster
+"""
+
+from typing import Any
+
+import lazy_loader
+
+from cosimlab.imports import import_jsonschema
+from cosimlib.extras import needed_by
+
+import_jsonschema()
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    with needed_by(name):
+        value = _load(name)
+    return value

@@ -1,0 +1,298 @@
+"""Charts of tables: lines in panels, heat maps, tables, a sentence where nothing can be drawn."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from cosimlab.figures import theme
+from cosimlab.figures.publishing import CaptionedFigure, captioned
+from cosimlib import checks as check
+from cosimlib.display import UNKNOWN
+
+EMPTY = "Nothing to draw"
+MARKED = 40
+"""Points up to which each point of a line has a marker."""
+AROUND, ROW, LOW, GAP = 170, 260, 140, 75
+"""Pixels around panels, of a row of them, of a low row, and between two rows."""
+
+
+def plot_empty(title: str, why: str) -> CaptionedFigure:
+    """A title, and a caption that says in a sentence why there is nothing to draw.
+
+    Parameters
+    ----------
+    title : str
+        That of the figure in whose place it stands.
+    why : str
+        What the data lack: "no job of this log waits".
+    """
+    check.instance("why", why, str)
+    picture = theme.figure(title=title, height=120, margin={"b": 10}, showlegend=False)
+    picture.add_annotation(
+        text=EMPTY,
+        font={"color": "#555555"},
+        showarrow=False,
+        xref="paper",
+        x=0,
+        xanchor="left",
+        yref="paper",
+        y=0.5,
+        yanchor="middle",
+    )
+    picture.update_xaxes(visible=False).update_yaxes(visible=False)
+    return captioned(picture, f"{EMPTY}: {why.strip().rstrip('.')}.")
+
+
+def plot_lines(
+    table: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    title: str,
+    line: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    panel: str | None = None,
+    columns: int = 0,
+    own: str = "",
+    log: str = "",
+    steps: bool = False,
+    bound: str | None = None,
+    band: tuple[str, str] | None = None,
+    reference: tuple[float, str] | None = None,
+    why: str = "",
+) -> go.Figure:
+    """A line for each value of a column, in a panel for each value of another.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        Tidy, one point per row.
+    x, y : str
+        Columns of the axes.
+    title : str
+    line : str, optional
+        Column of what tells lines apart; without it there is one.
+    labels : mapping of str to str, optional
+        What the axes say, by column; panels are headed by ``labels[panel]`` and their value.
+    panel : str, optional
+        Column of the panels.
+    columns : int, default 0
+        Panels in a row; 0: all.
+    own : {"", "x", "y"}
+        The axes that each panel has for itself; ``labels[value]`` names them.
+    log : {"", "x", "y", "xy"}
+        The logarithmic axes.
+    steps : bool, default False
+        Whether a value holds until the next.
+    bound : str, optional
+        Column of bools: points that are only a lower bound get an open marker.
+    band : tuple of str, optional
+        Columns of the least and the most: a line's shaded band.
+    reference : tuple of float and str, optional
+        A dashed horizontal line and its name.
+    why : str
+        Said in the place of the figure where the table has no row, or no value to draw.
+    """
+    check.instance("table", table, pd.DataFrame)
+    if table.empty:
+        return plot_empty(title, why or "none of these cases was measured")
+    if table[y].isna().all():
+        return plot_empty(title, why or "none of these cases has a value")
+    labels, across = dict(labels or {}), columns or table[panel].nunique() if panel else 1
+    values = list(dict.fromkeys(table[panel])) if panel else [None]
+    names = list(dict.fromkeys(table[line])) if line else [""]
+    picture, listed = _panels(values, across, own, labels, panel), set()
+    parts = [table if value is None else table[table[panel] == value] for value in values]
+    panels = [
+        (part, {"row": number // across + 1, "col": number % across + 1})
+        for number, part in enumerate(parts)
+    ]
+    for part, at in panels:
+        for place, name in enumerate(names):
+            points = part if line is None else part[part[line] == name]
+            trace = _line(points, str(name), place, (x, y), bound, steps=steps)
+            shown = line is not None and len(points) > 0 and name not in listed
+            picture.add_trace(trace.update(showlegend=shown, legendrank=place + 1), **at)
+            listed |= {name} if shown else set()
+            if band is not None:
+                picture.add_trace(_band(points, trace, x, *band), **at)
+    if bound is not None and table[bound].any():
+        marker = {"symbol": "circle-open", "color": theme.BLACK, "size": 8}
+        entry = theme.legend_entry("lower bound (time limit)", mode="markers", marker=marker)
+        picture.add_trace(entry)
+    if reference is not None:
+        add_reference(picture, *reference)
+    _name_axes(picture, values, across, own, labels, (x, y))
+    for part, at in panels:
+        if "x" in log:
+            picture.update_xaxes(theme.log_axis((part if "x" in own else table)[x]), **at)
+        if "y" in log:
+            picture.update_yaxes(theme.log_axis((part if "y" in own else table)[y]), **at)
+    return picture.update_layout(title=title).update_yaxes(rangemode="tozero" if steps else None)
+
+
+def add_reference(picture: go.Figure, value: float, name: str) -> go.Figure:
+    """Add a dashed horizontal line to all panels, and its name to the legend."""
+    picture.add_hline(value, line=theme.DASHED)
+    return picture.add_trace(theme.legend_entry(name, mode="lines", line=theme.DASHED))
+
+
+def _panels(
+    values: list[Any], across: int, own: str, labels: Mapping[str, str], panel: str | None
+) -> go.Figure:
+    """Empty panels under their headings; without these where axes of their own name them."""
+    rows = -(-len(values) // across)
+    headed = panel is not None and not ("y" in own and all(str(each) in labels for each in values))
+    drawn = ROW * rows + GAP * (rows - 1) if headed else LOW * (rows - 1) + ROW
+    picture = make_subplots(
+        rows=rows,
+        cols=across,
+        shared_yaxes="y" not in own,
+        shared_xaxes=across == 1 and "x" not in own,
+        horizontal_spacing=0.12 if "y" in own else 0.04,
+        vertical_spacing=(GAP if headed else GAP / 3) / drawn,
+        subplot_titles=theme.headings(values, labels.get(panel or "", "")) if headed else None,
+    )
+    return theme.style(picture, height=AROUND + drawn, margin={"t": 95 if headed else 70})
+
+
+def _name_axes(
+    picture: go.Figure,
+    values: list[Any],
+    across: int,
+    own: str,
+    labels: Mapping[str, str],
+    axes: tuple[str, str],
+) -> None:
+    """Titles of the axes: of the left ones and the lowest, or of each where it is its own."""
+    x, y = (labels.get(axis, axis) for axis in axes)
+    for number, value in enumerate(values):
+        row, column = number // across + 1, number % across + 1
+        if column == 1 or "y" in own:
+            named = labels.get(str(value), y if column == 1 else "") if "y" in own else y
+            picture.update_yaxes(title=named, title_standoff=12, row=row, col=column)
+        if number + across >= len(values) or "x" in own:
+            named = labels.get(str(value), x) if "x" in own else x
+            picture.update_xaxes(
+                title=named, title_standoff=8, showticklabels=True, row=row, col=column
+            )
+    picture.update_xaxes(matches=None if "x" in own else "x")
+
+
+def _line(
+    part: pd.DataFrame,
+    name: str,
+    place: int,
+    axes: tuple[str, str],
+    bound: str | None,
+    *,
+    steps: bool,
+) -> go.Scatter:
+    """One line; its color follows the name, its marker and dash the place."""
+    symbol = theme.MARKERS[place % len(theme.MARKERS)]
+    symbols = [symbol] * len(part)
+    if bound is not None:
+        symbols = [f"{symbol}-open" if low else symbol for low in part[bound]]
+    tint = theme.color(name, place)
+    return go.Scatter(
+        x=part[axes[0]].tolist(),
+        y=part[axes[1]].tolist(),
+        name=name,
+        legendgroup=name,
+        mode="lines" if steps or len(part) > MARKED else "lines+markers",
+        line={
+            "color": tint,
+            "dash": theme.DASHES[place % len(theme.DASHES)],
+            "width": 1.8,
+            "shape": "hv" if steps else "linear",
+        },
+        marker={"symbol": symbols, "color": tint, "size": 7},
+    )
+
+
+def _band(part: pd.DataFrame, line: go.Scatter, x: str, least: str, most: str) -> go.Scatter:
+    """The area between two columns where both are numbers, in the color of its line."""
+    part = part[np.isfinite(part[least]) & np.isfinite(part[most])]
+    return go.Scatter(
+        x=[*part[x], *part[x][::-1]],
+        y=[*part[most], *part[least][::-1]],
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=theme.faded(line.line.color, 0.15),
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=line.name,
+    )
+
+
+def heatmap(
+    table: pd.DataFrame, *, powers: tuple[float, float] | None = None, **options: Any
+) -> go.Heatmap:
+    """A heat map of a table: its columns across, its index up, empty if it has no number.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+    powers : tuple of float, optional
+        Colors are logarithmic between these powers of ten, and what is below has the first color.
+    **options
+        Of Plotly's heat map; `colorbar` may name the unit.
+    """
+    values = table.to_numpy(dtype=np.float64)
+    shown = values
+    if powers is not None:
+        shown = np.log10(np.maximum(values, 10.0 ** (powers[0] - 1))).round(6)
+        ticks = np.arange(powers[0], np.floor(powers[1]) + 1)
+        names = [f"{10.0**tick:,g}" for tick in ticks]
+        bar = {"tickvals": ticks.tolist(), "ticktext": [f"≤ {names[0]}", *names[1:]]}
+        options["colorbar"] = bar | options.get("colorbar", {})
+        options |= {"zmin": powers[0], "zmax": powers[1]}
+    if np.isnan(shown).any():  # browsers know no NaN
+        shown = np.where(np.isnan(shown), None, shown.astype(object))
+    given = {"customdata": values, "colorscale": theme.COLORSCALE, "hoverongaps": False}
+    return go.Heatmap(
+        x=table.columns.to_numpy(), y=table.index.to_numpy(), z=shown, **(given | options)
+    )
+
+
+def job_bars(
+    jobs: Sequence[str],
+    nodes: np.ndarray,
+    fate: np.ndarray,
+    names: Mapping[str, str],
+    details: np.ndarray,
+    hover: str,
+) -> list[go.Bar]:
+    """Jobs as bars of their nodes, one trace for each thing that may become of them.
+
+    `names` are those of fates, which have colors and patterns of their own; `details` are for the
+    text `hover`.
+    """
+    return [
+        # Names, not numbers: a live figure forgets that an axis has categories and draws nothing.
+        go.Bar(
+            y=list(jobs),
+            x=np.where(fate == each, nodes, 0),
+            orientation="h",
+            name=name,
+            customdata=details,
+            marker=theme.patterned(each),
+            hovertemplate=hover,
+        )
+        for each, name in names.items()
+    ]
+
+
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as a notebook shows it: "unknown" in the place of a number that is none."""
+    check.instance("table", table, pd.DataFrame)
+    return table.apply(
+        lambda column: (
+            column.astype(object).where(column.notna(), UNKNOWN) if column.isna().any() else column
+        )
+    )

@@ -1,0 +1,99 @@
+"""Folders that are written completely or not at all, locks, and the project's checkout."""
+
+import glob
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cosimlib.files import TEMPORARY
+
+try:
+    import fcntl
+except ImportError:  # no POSIX
+    fcntl = None  # type: ignore[assignment]
+
+PACKAGE = Path(__file__).resolve().parent
+FRONT_PAGE = "index.ipynb"
+"""The one notebook of `notebooks/` that computes nothing: it leads to the others."""
+NEW, OLD = "new", "old"
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A new folder that replaces the target if the block ends without an error.
+
+    Until then it is in a temporary folder beside the target. If the process is killed, the
+    temporary folder stays until the next call for the same target.
+    """
+    target = target.absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f"{TEMPORARY}{target.name}-"
+    for left in target.parent.glob(f"{glob.escape(prefix)}*"):
+        with locked(left, wait=False) as is_free:
+            if is_free:
+                _clear(left, target)
+    work = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+    with locked(work):
+        try:
+            (work / NEW).mkdir()
+            yield work / NEW
+            if target.exists():
+                target.rename(work / OLD)
+            (work / NEW).rename(target)
+        finally:
+            _clear(work, target)
+
+
+def _clear(work: Path, target: Path) -> None:
+    """Delete a temporary folder, once an older target that was moved into it is back."""
+    if (work / OLD).exists() and not target.exists():
+        (work / OLD).rename(target)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock of a file or folder during the block; whether the lock was free.
+
+    Locks (`flock`) are valid on this machine and end with their process. On a file system without
+    locks, every block gets one.
+    """
+    mark = _lock(path, wait)
+    try:
+        yield mark is not None
+    finally:
+        if mark is not None:
+            os.close(mark)
+
+
+def _lock(path: Path, wait: bool) -> int | None:
+    """A file descriptor that holds a file's or folder's lock; None if it cannot be had."""
+    if fcntl is None:
+        return None
+    try:
+        mark = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(mark, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(mark)
+        return None
+    return mark
+
+
+def checkout() -> Path:
+    """The checkout that contains the package, else the current folder."""
+    above = PACKAGE.parent
+    return above if (above / "pyproject.toml").is_file() else Path.cwd()
+
+
+def check_folder(name: str, path: Path) -> None:
+    """Raise an error for a path that cannot be a folder: it is a file, or is inside one."""
+    for place in (path, *path.parents):
+        if place.exists() and not place.is_dir():
+            what = "is a file" if place == path else f"lies in {str(place)!r}, which is a file"
+            raise ValueError(f"{name}={str(path)!r} {what}; expected a folder")

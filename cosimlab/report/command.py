@@ -1,0 +1,239 @@
+"""Report on a job log: sentences, tables and one page; the command ``cosim-report``."""
+
+import argparse
+import html
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from cosimlab.report.log import Log, open_log
+from cosimlab.report.nodes import bursts_section, fillers_section, lending_section
+from cosimlab.report.page import Section, document
+from cosimlab.report.policies import policies_section, timesharing_section
+from cosimlab.report.waits import log_section, starts_section, waits_section
+from cosimlib import checks as check
+from cosimlib.display import count
+from cosimlib.files import check_writable, write_whole
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+SECTIONS = (
+    log_section,
+    waits_section,
+    starts_section,
+    policies_section,
+    bursts_section,
+    fillers_section,
+    lending_section,
+    timesharing_section,
+)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Report on a log: the findings, tables and pictures of all sections.
+
+    ``print(report)`` shows the findings, ``report`` as the last line of a cell shows everything,
+    ``report["waits"]`` is one section.
+
+    Parameters
+    ----------
+    name : str
+        Name of the log.
+    sections : tuple of Section
+    basis : str
+        Text on the data of the report.
+    """
+
+    name: str
+    sections: tuple[Section, ...]
+    basis: str
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The findings of all sections, in order."""
+        return tuple(finding for section in self.sections for finding in section.findings)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables by their captions."""
+        return {caption: t for section in self.sections for caption, t in section.tables.items()}
+
+    def __getitem__(self, name: str) -> Section:
+        check.choice("section", name, [section.name for section in self.sections])
+        return next(section for section in self.sections if section.name == name)
+
+    def __str__(self) -> str:
+        return "\n".join([f"Report on {self.name}", *(f"- {each}" for each in self.findings)])
+
+    def __repr__(self) -> str:
+        return f"<Report {self.name}: {count(len(self.sections), 'section')}>"
+
+    def _repr_html_(self) -> str:
+        return self._body()
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the report as one page that needs no network, for screens and for paper.
+
+        Parameters
+        ----------
+        path : str or Path
+            An existing file is replaced once the page is whole.
+        """
+        path = Path(path)
+        write_whole(path, document(f"Report on {self.name}", self._body()).encode())
+        return path
+
+    def _body(self) -> str:
+        found = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings)
+        links = "".join(
+            f'<a href="#{section.name}">{html.escape(section.title)}</a>'
+            for section in self.sections
+        )
+        parts = "".join(
+            f'<section id="{section.name}"><h2>{html.escape(section.title)}</h2>'
+            f"{section._repr_html_()}</section>"
+            for section in self.sections
+        )
+        return (
+            f"<h1>Report on {html.escape(self.name)}</h1>"
+            f'<p class="note">{html.escape(self.basis)}</p>'
+            f"<ul>{found}</ul><nav>{links}</nav>{parts}"
+        )
+
+
+def report(
+    log: str | Path | Workload | Log,
+    *,
+    system: System | None = None,
+    memory_per_node: float | None = None,
+    bandwidth: float | None = None,
+    seed: int = 0,
+    budget: float = 60.0,
+    progress: Say | None = None,
+) -> Report:
+    """Report on a job log: how the machine is used, who waits, and what would change that.
+
+    Parameters
+    ----------
+    log : str, Path, Workload or Log
+        A path, the name of a public trace, or jobs; or the result of `open_log`, whose settings
+        then count.
+    system : System, optional
+        The machine, if the log's is missing or wrong.
+    memory_per_node : float, optional
+        GB; by default that of the system, or a range from small machines to Theta.
+    bandwidth : float, optional
+        Bandwidth of the parallel file system, GB/s; the same default.
+    seed : int, default 0
+        Seed of logs drawn anew, and of the memory of jobs.
+    budget : float, default 60.0
+        Approximate CPU seconds for a log of 250,000 jobs; it limits the number of logs drawn anew.
+    progress : callable, optional
+        Called with a line of text before each section.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import cosimlab as lab
+    >>> lab.report("three-jobs.swf.gz", budget=1)
+    <Report three-jobs: 8 sections>
+    """
+    say = progress or (lambda line: None)
+    say("reading the log")
+    opened = (
+        log
+        if isinstance(log, Log)
+        else open_log(
+            log,
+            system=system,
+            memory_per_node=memory_per_node,
+            bandwidth=bandwidth,
+            seed=seed,
+            budget=budget,
+        )
+    )
+    sections = []
+    for make in SECTIONS:
+        say(f"{make.__name__.removesuffix('_section')}: {len(opened.workload):,} jobs")
+        sections.append(make(opened))
+    jobs = count(len(opened.schedule.workload), "job")
+    basis = (
+        f"{opened.schedule.policy} schedule of {jobs} on {opened.machine.name}; seed "
+        f"{opened.seed}, budget {opened.budget:g} s."
+    )
+    if opened.unit != "node":
+        basis += f" A node of this log is a {opened.unit}."
+    return Report(opened.workload.name, tuple(sections), basis)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Arguments of the command line."""
+    made = argparse.ArgumentParser(
+        prog="cosim-report",
+        description="Write a report on a job log as one HTML page: load, waits, policies, bursts.",
+        epilog="example: cosim-report my.log -o report.html",
+    )
+    add = made.add_argument
+    add("log", help="path of a job log (SWF, sacct, PBS, ...), or the name of a public trace")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="PATH",
+        help="page to write; default: report.html",
+    )
+    add("--nodes", type=int, help="size of the machine; default: the log's")
+    add("--cores", type=int, help="processors per node; default: the log's")
+    add("--memory", type=float, metavar="GB", help="memory per node; default: a range")
+    add("--bandwidth", type=float, help="of the parallel file system, GB/s; default: a range")
+    add("--seed", type=int, default=0, help="random seed; default: 0")
+    add(
+        "--budget",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="approximate CPU time; default: 60",
+    )
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the report on a log; status 0 for success, 1 and a message for an error."""
+    given = parser().parse_args(arguments)
+    began = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
+
+    try:
+        check_writable(given.output)
+        say(f"opening {given.log}")
+        log = open_log(
+            given.log,
+            cores_per_node=given.cores,
+            nodes=given.nodes,
+            memory_per_node=given.memory,
+            bandwidth=given.bandwidth,
+            seed=given.seed,
+            budget=given.budget,
+        )
+        made = report(log, progress=say)
+        say(f"wrote {made.to_html(given.output)}")
+        print(made)
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except (OSError, ValueError, MemoryError, ImportError) as error:
+        print(f"cosim-report: {error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,323 @@
+"""Logs prepared for a report: machine, jobs that fit, starts, and what the log lacks.
+
+The rules are those of `cosimlib.traces.oddities`. `Log.lacks` has a sentence for each thing that a
+log lacks. What is filled in is an entry of the account.
+
+The interval of a mean (`interval_text`) goes from the 2.5th to the 97.5th percentile over logs
+whose weeks are all drawn anew with replacement (days, if the log has fewer than eight weeks).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlab.closures import closures
+from cosimlib import checks as check
+from cosimlib import synthetic, traces
+from cosimlib.batch import simulate_easy, simulate_fcfs
+from cosimlib.display import UNKNOWN, calendar, count, duration, percent
+from cosimlib.metrics import share_used
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.traces import SYNTHETIC
+from cosimlib.traces.oddities import (
+    Oversubscription,
+    fitting,
+    known_starts,
+    oversubscription,
+    unit_of,
+    with_assumed_machine,
+    with_requests,
+)
+from cosimlib.units import DAY, HOUR, WEEK
+from cosimlib.workload import Workload
+
+REDRAWS = 1000
+FEWEST_BLOCKS = 8
+"""Weeks, or days, from which a log is drawn anew."""
+
+LEAST_SCORE = 0.9
+"""Least score of a window in which the machine is taken to have been closed."""
+
+NO_WINDOWS = pd.DataFrame(columns=["start", "end", "known_from"], dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Log prepared for a report: its jobs, machine and schedule, and what it lacks.
+
+    Parameters
+    ----------
+    workload : Workload
+        The jobs that fit on the machine.
+    machine : System
+        One partition; its size is that of the header, or the most nodes ever held at once.
+    schedule : Schedule
+        The recorded schedule, of the jobs with known starts. If more than a few starts are
+        unknown: a schedule by EASY (FCFS without requested times).
+    lacks : dict of str to str
+        A sentence for each thing that is unknown: `machine`, `starts`, `waits` (if submissions are
+        taken as starts), `requests`, `users`, `idle nodes` (if jobs hold more nodes than there
+        are).
+    used : float
+        Node-hours of the schedule's jobs ÷ those of all jobs in the log.
+    held : Oversubscription
+        How far the schedule holds more nodes than the machine has.
+    windows : pd.DataFrame
+        In which the machine seems to have been closed, by `closures`; none if starts,
+        waits or idle nodes are unknown.
+    unit : str
+        Meaning of a node of the log: "node" or "processor".
+    seed : int
+        Of logs drawn anew, and of the memory of jobs.
+    budget : float
+        CPU seconds, about, for a log of 250,000 jobs.
+    """
+
+    workload: Workload
+    machine: System
+    schedule: Schedule
+    lacks: dict[str, str]
+    used: float
+    held: Oversubscription
+    windows: pd.DataFrame
+    unit: str = "node"
+    seed: int = 0
+    budget: float = 60.0
+
+    @property
+    def simulated(self) -> str:
+        """Words on a schedule that is not the recorded one; else empty."""
+        return f", under {self.schedule.policy}" * ("starts" in self.lacks)
+
+
+def open_log(
+    trace: str | Path | Workload = SYNTHETIC,
+    *,
+    cores_per_node: int | None = None,
+    nodes: int | None = None,
+    system: System | None = None,
+    memory_per_node: float | None = None,
+    bandwidth: float | None = None,
+    seed: int = 0,
+    budget: float = 60.0,
+) -> Log:
+    """Log prepared for a report, whatever it lacks.
+
+    Parameters
+    ----------
+    trace : str, Path or Workload, default "synthetic"
+        ``"synthetic"`` for `example_log`, a name or path for `traces.load`, or jobs.
+    cores_per_node : int, optional
+        For `traces.load`.
+    nodes : int, optional
+        Size of the machine, if the log's is missing or wrong.
+    system : System, optional
+        The machine, instead of the log's.
+    memory_per_node : float, optional
+        GB; by default the machine's own, or a range from small machines to Theta.
+    bandwidth : float, optional
+        Of the parallel file system, GB/s; likewise.
+    seed : int, default 0
+        Of the synthetic log, of logs drawn anew, and of the memory of jobs.
+    budget : float, default 60.0
+        CPU seconds, about, for a log of 250,000 jobs; it bounds how many logs are drawn anew.
+    """
+    check.seed(seed)
+    check.number("budget", budget, above=0, kind="seconds")
+    if isinstance(trace, Workload):
+        read = trace
+    elif trace == SYNTHETIC:
+        check.that("nodes", nodes, nodes is None, "None, as the synthetic log knows its machine")
+        read = example_log(seed)
+    else:
+        read = traces.load(trace, cores_per_node=cores_per_node, verbose=False)
+    if system is not None:
+        check.instance("system", system, System)
+        read = replace(read, machine=system)
+    if not len(read):
+        raise ValueError(f"{read.name}: no jobs; expected at least one")
+    lacks: dict[str, str] = {}
+    known = with_assumed_machine(read, nodes)
+    machine = _with_checkpoints(
+        check.machine(known.machine, known.name), memory_per_node, bandwidth
+    )
+    if read.machine is None and nodes is None:
+        lacks["machine"] = (
+            "this log does not record the size of its machine; "
+            f"{count(machine.total_nodes, 'node')} assumed"
+        )
+    workload = with_requests(fitting(replace(known, machine=machine))[0])[0]
+    requested = workload.jobs["requested_time"].notna()
+    if not requested.all():
+        lacks["requests"] = "this log has no requested times"
+        if requested.any():
+            lacks["requests"] = (
+                f"this log records {percent(requested.mean())} of the requested times"
+            )
+    if workload.column("user").isna().all():
+        lacks["users"] = "this log names no users"
+    schedule = _schedule(workload, lacks)
+    held = oversubscription(schedule)
+    if held.most > held.nodes:
+        workload = workload.noted("noted", held.note, held.jobs)
+    if held.lack:
+        lacks["idle nodes"] = held.lack
+    used, unit, windows = share_used(schedule, read), unit_of(read), _windows(schedule, lacks)
+    return Log(workload, machine, schedule, lacks, used, held, windows, unit, seed, budget)
+
+
+def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
+    """Small synthetic log of the Lublin–Feitelson model, with users and recorded starts.
+
+    The starts are those of EASY with another order of the queue than submission: each user has some
+    hours of priority, as on a machine with fair shares.
+
+    Parameters
+    ----------
+    seed : int, default 0
+    jobs : int, default 4000
+    nodes : int, default 128
+    """
+    plain = synthetic.lublin(jobs, nodes=nodes, types=False, load=0.8, seed=seed)
+    plain = synthetic.with_estimates(plain, seed=seed)
+    random = np.random.default_rng(seed)
+    user = random.zipf(1.6, jobs).clip(max=25)
+    rank = plain.jobs["submit_time"] + random.exponential(6 * HOUR, 26)[user]
+    machine = System("a made-up machine", {"main": nodes})
+    recorded = simulate_easy(plain, machine, order=rank.to_numpy())
+    table = plain.jobs.assign(recorded_start=recorded.start_time, user=user.astype(str))
+    return Workload(table, f"synthetic log (seed {seed})", machine, plain.account)
+
+
+def machine_table(log: Log) -> pd.DataFrame:
+    """Table of the machine and the log, as text: size, span, load, jobs, waits, unknowns."""
+    jobs, machine, held = log.workload.jobs, log.machine, log.held
+    first, last = log.schedule.span
+    users = log.workload.column("user").nunique()
+    waits = log.schedule.jobs["wait_time"]
+    requests = jobs["requested_time"]
+    known = requests.notna().mean()
+    rows = {
+        "machine": f"{machine.name}, {count(machine.total_nodes, log.unit)}",
+        # One is what a system has that nobody told of its cores.
+        "cores per node": f"{machine.cores_per_node:,}" if machine.cores_per_node > 1 else UNKNOWN,
+        "memory per node": _known(machine.memory_per_node, "GB"),
+        "jobs": f"{len(jobs):,} in {duration(last - first)}",
+        "utilization": percent(log.schedule.utilization(first, last)),
+        f"most {log.unit}s held at once": f"{held.most:,} of {held.nodes:,}",
+        f"median {log.unit}s of a job": f"{jobs['nodes'].median():,.0f}",
+        "median run time": duration(jobs["run_time"].median()),
+        "mean wait": UNKNOWN if "waits" in log.lacks else duration(waits.mean()),
+        "median wait": UNKNOWN if "waits" in log.lacks else duration(waits.median()),
+        "requested times": f"median {duration(requests.median())}, {percent(known, 0)} known",
+        "run time ÷ requested": _known(100 * (jobs["run_time"] / requests).median(), "% (median)"),
+        "users": f"{users:,}" if users else UNKNOWN,
+        f"{log.unit}-hours in this report": f"{percent(log.used)} of those in the log",
+        "starts": f"{log.schedule.policy}, {count(len(log.schedule.workload), 'job')}",
+    }
+    if log.workload.began is not None:
+        rows["second 0 of the log"] = calendar(log.workload.began)
+    rows |= {f"unknown: {what}": why for what, why in log.lacks.items()}
+    return pd.DataFrame({"this log": rows}).rename_axis("what")
+
+
+def span_text(low: str, high: str) -> str:
+    """Two numbers in words as a range, or one if they are equal."""
+    return low if low == high else f"{low} to {high}"
+
+
+def interval_text(
+    at: Any, amount: Any, base: Any, spoken: Callable[[float], str], *, seed: int = 0
+) -> str:
+    """Interval of Σ `amount` ÷ Σ `base` over logs whose weeks are drawn anew, in brackets.
+
+    Parameters
+    ----------
+    at : array of float
+        Seconds since the beginning of the log, one per value.
+    amount, base : array of float
+    spoken : callable
+        A number in words.
+    seed : int, default 0
+
+    Returns
+    -------
+    str
+        The interval and the data behind it, or why there is none.
+    """
+    at = np.asarray(at, dtype=float)
+    span = float(at.max(initial=0.0))
+    length, name = (WEEK, "week") if span >= FEWEST_BLOCKS * WEEK else (DAY, "day")
+    if span < FEWEST_BLOCKS * length:
+        return f"(under {count(FEWEST_BLOCKS, 'day')}: no interval)"
+    block = (at // length).astype(np.int64)
+    sums = [np.bincount(block, np.asarray(each, dtype=float)) for each in (amount, base)]
+    blocks = sums[0].size
+    drawn = np.random.default_rng(seed).integers(0, blocks, (REDRAWS, blocks))
+    totals = [each[drawn].sum(axis=1) for each in sums]
+    known = totals[1] > 0
+    if not known.any():
+        return "(no interval)"
+    low, high = np.quantile(totals[0][known] / totals[1][known], [0.025, 0.975]).tolist()
+    rests = f"95 % of {REDRAWS:,} redraws of all {count(blocks, name)}"
+    return f"({span_text(spoken(low), spoken(high))}; {rests})"
+
+
+def weeks_of(workload: Workload, weeks: int) -> list[float]:
+    """Starts (s) of weeks with submissions, a limited number, spread evenly over the log."""
+    submit_time = workload.jobs["submit_time"].to_numpy()
+    busy = np.unique((submit_time - submit_time[0]) // WEEK)
+    places = np.unique(np.linspace(0, busy.size - 1, min(weeks, busy.size)).round().astype(int))
+    return (submit_time[0] + WEEK * busy[places]).tolist()
+
+
+def window_name(schedule: Schedule, start: float, end: float) -> str:
+    """Two instants (s) as text: dates if the log says when it began, else days."""
+    began = schedule.workload.began
+    if began is None:
+        return f"days {start / DAY:,.1f} to {end / DAY:,.1f}"
+    first, last = (began + pd.Timedelta(time, "s") for time in (start, end))
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
+
+
+def _with_checkpoints(
+    machine: System, memory_per_node: float | None, bandwidth: float | None
+) -> System:
+    """The machine with the memory and the file system that are given."""
+    check.number("memory_per_node", memory_per_node, above=0, kind="GB", none="for its own")
+    check.number("bandwidth", bandwidth, above=0, kind="GB/s", none="for its own")
+    return replace(
+        machine,
+        memory_per_node=memory_per_node or machine.memory_per_node,
+        aggregate_bandwidth=bandwidth or machine.aggregate_bandwidth,
+    )
+
+
+def _known(value: float, unit: str) -> str:
+    return f"{value:,.3g} {unit}" if np.isfinite(value) else UNKNOWN
+
+
+def _schedule(workload: Workload, lacks: dict[str, str]) -> Schedule:
+    """The recorded schedule, or a simulated one where most starts are unknown."""
+    starts = known_starts(workload)
+    if starts.known.any():
+        if not starts.waits:
+            lacks["waits"] = starts.sentence
+        return Schedule.recorded(starts.started)
+    simulate = simulate_fcfs if "requests" in lacks else simulate_easy
+    schedule = simulate(workload, check.machine(workload.machine, workload.name))
+    lacks["starts"] = f"{starts.sentence}; {schedule.policy} stands in"
+    return schedule
+
+
+def _windows(schedule: Schedule, lacks: dict[str, str]) -> pd.DataFrame:
+    """Windows in which the machine seems to have been closed, while jobs waited."""
+    if lacks.keys() & {"starts", "waits", "idle nodes"}:
+        return NO_WINDOWS
+    found = closures(schedule.workload)
+    return found[found["score"] >= LEAST_SCORE].reset_index(drop=True)

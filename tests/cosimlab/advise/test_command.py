@@ -1,0 +1,246 @@
+"""The command as an operator types it: text, JSON, commands, reasons, figure, watch."""
+
+import json
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cosimlab.advise import advise, commands_of, document_of, explanation, read_cluster, text_of
+from cosimlab.advise.checkpoints import model_of
+from cosimlab.advise.command import main
+from tests.cosimlab.advise import printed
+from tests.cosimlab.advise.queues import Job, Machine, Node, machine_of
+from tests.suites import ROOT
+
+SAVED = [str(ROOT / "docs" / "advise" / name) for name in ("squeue.json", "sinfo.json")]
+MODEL = str(ROOT / "docs" / "advise.example.toml")
+MACHINE = {"aggregate_bandwidth": 1.0, "node_bandwidth": 1.0}
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Status, output and errors."""
+    status = main(arguments)
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def test_the_script_is_installed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"]["cosim-advise"] == "cosimlab.advise.command:main"
+
+
+def test_the_last_deadline_or_the_one_asked_for(capsys):
+    status, text, _ = run(capsys, "16", *SAVED, "--by", "2m")
+    assert status == 0 and "\nby 2 min: stop " in text
+    status, _, errors = run(capsys, "16", *SAVED, "--by", "1h")
+    assert status == 1 and "deadline=3600.0; expected seconds from 0 to 900" in errors
+
+
+def test_json_holds_what_the_table_says(capsys):
+    status, text, _ = run(capsys, "16", *SAVED, "--model", MODEL, "--json")
+    document = json.loads(text)
+    advice = advise(16, SAVED, model=MODEL)
+    table = advice.table()
+    assert status == 0 and document["format"] == "cosim-advise 2"
+    for row, expected in zip(document["deadlines"], table.to_dict("records"), strict=True):
+        assert {name: row[name] for name in expected} == expected
+        assert row["jobs"] == advice.jobs(row["deadline"]).to_dict("records")
+    assert document["deadlines"][0]["nodes free now"] == "g8,n[38-39]"
+
+
+def test_impossible_is_said_everywhere(capsys, tmp_path):
+    paths = machine_of((Job(1, ("n1",)),), 2, n2=("DOWN",)).save(tmp_path)
+    status, text, _ = run(capsys, "2", *paths)
+    assert status == 3 and "1 node at most" in text and "impossible, 1 node at most" in text
+    status, text, _ = run(capsys, "2", *paths, "--json")
+    assert status == 3 and json.loads(text)["deadlines"][0]["loss"] is None
+    status, _, errors = run(capsys, "2", *paths, "--commands")
+    assert status == 1 and "nodes_needed=2; expected at most 1" in errors
+    status, text, _ = run(capsys, "2", *paths, "--explain")
+    assert "no set of jobs is enough" in text
+
+
+def test_commands_come_in_time_and_match_what_slurm_may_do(tmp_path):
+    """A system checkpoint of 100 s, an own one reached in 200 s, a kill; one is not requeued."""
+    kinds = [
+        {
+            "name": "s",
+            "job_name": "s",
+            "checkpoint": ["sys"],
+            "memory": 100.0,
+            "checkpoint_command": "dump --of {job}",
+        },
+        {"name": "a", "job_name": "a", "checkpoint": ["app"], "interval": 1000, "memory": 10.0},
+    ]
+    jobs = (
+        Job(1, ("n1",), 9000, name="s"),
+        Job(2, ("n2",), 9800, name="a", requeue=False),
+        Job(3, ("n3",), 60),
+        Job(11, ("n4",), 60, leader=11),
+        Job(12, ("n5",), 60, leader=11, offset=1),
+    )
+    cluster = read_cluster(*machine_of(jobs, 5).save(tmp_path))
+    model = model_of({"machine": MACHINE, "application": kinds})
+    lines = commands_of(advise(5, cluster, model=model, within=360))
+    assert lines == [
+        "# queue of example: 5 nodes within 6 min, 0.05 node-hours lost",
+        "# at once",
+        "scontrol requeuehold 3  # loses 0.0167 node-hours; user ann",
+        "scontrol requeuehold 11  # loses 0.0167 node-hours; user ann",
+        "# in 1 min",
+        "dump --of 1  # system-level checkpoint",
+        "# in 3 min",
+        "scontrol requeuehold 1  # checkpointed; user ann",
+        "# in 3.3 min",
+        "# 2 reaches its own checkpoint: see that it is written",
+        "# in 4 min",
+        "scancel 2  # checkpointed; user ann",
+        "# once the burst is over",
+        "scontrol release 3,11,1",
+    ]
+
+
+def test_a_job_of_salloc_is_cancelled_and_counts_as_killed(tmp_path):
+    """Slurm requeues jobs of sbatch only; this one would have been checkpointed for 0."""
+    kinds = [{"name": "s", "job_name": "s", "checkpoint": ["sys"], "memory": 10.0}]
+    model = model_of({"machine": MACHINE, "application": kinds})
+    for batch, command, loss in ((True, "scontrol requeuehold 1", 0), (False, "scancel 1", 2.5)):
+        folder = tmp_path / command.split()[0]
+        folder.mkdir()
+        jobs = (Job(1, ("n1",), 9000, name="s", batch=batch),)
+        advice = advise(1, read_cluster(*machine_of(jobs, 1).save(folder)), model=model, within=360)
+        assert advice.choice().loss == loss
+        assert any(line.startswith(f"{command}  #") for line in commands_of(advice))
+
+
+def test_where_jobs_wait_the_nodes_are_reserved_first(tmp_path):
+    jobs = (Job(1, ("n1",), 60), Job(2, (), state="PENDING"))
+    lines = commands_of(advise(2, read_cluster(*machine_of(jobs, 2).save(tmp_path)), within=0))
+    reserve = "scontrol create reservation reservationname=cosim-burst starttime=now duration=1-0 "
+    assert lines[1] == "# at once; start the burst with --reservation=cosim-burst"
+    assert lines[2].startswith(f'{reserve}users="$(id -un)" flags=ignore_jobs nodes=')
+    assert "n[1-2]" in lines[2] and lines[3].startswith("scontrol requeuehold 1  # loses")
+    assert lines[-2:] == ["scontrol delete reservationname=cosim-burst", "scontrol release 1"]
+    held = (Job(1, ("n1",), 60), Job(2, (), state="PENDING", reason="JobHeldUser"))
+    folder = tmp_path / "held"
+    folder.mkdir()
+    lines = commands_of(advise(2, read_cluster(*machine_of(held, 2).save(folder)), within=0))
+    assert not any("reservation" in line for line in lines)
+
+
+def test_names_of_users_steer_neither_terminal_nor_shell(tmp_path, capsys):
+    """Control characters, newlines and commands in names stay text."""
+    evil = "x\n\033[2Jscancel 1; rm -rf\r\u202e"
+    job = Job(7, ("n1",), name=evil, user=evil, account=evil)
+    paths = machine_of((job,), 1).save(tmp_path)
+    for options in ([], ["--explain"], ["--commands"]):
+        _, text, _ = run(capsys, "1", *paths, *options)
+        assert "\033" not in text and "\r" not in text and "\u202e" not in text
+        assert not any(line.startswith("\x1b") for line in text.splitlines())
+    commands = [line for line in text.splitlines() if not line.startswith("#")]
+    assert [line.partition("#")[0].strip() for line in commands] == [
+        "scontrol requeuehold 7",
+        "scontrol release 7",
+    ]
+    _, text, _ = run(capsys, "1", *paths, "--json")
+    assert json.loads(text)["deadlines"][0]["jobs"][0]["name"] == evil
+
+
+def test_reasons_are_differences_of_least_losses(tmp_path):
+    """Two of three nodes: 1 and 2 node-hours are lost; the third job would lose 3."""
+    jobs = tuple(Job(n, (f"n{n}",), 3600 * n) for n in (1, 2, 3))
+    advice = advise(2, read_cluster(*machine_of(jobs, 3).save(tmp_path)), within=0)
+    told = explanation(advice)
+    assert "The least loss is 3.00 node-hours" in told
+    assert (
+        "job 1 (job), 1 node: kill now, 1.00 node-hours lost; without it the least loss is "
+        "2.00 node-hours more" in told
+    )
+    assert (
+        "job 3 (job), 1 node: killed, it loses 3.00 node-hours; no checkpoint is known; with "
+        "it killed, the least loss is 1.00 node-hours more" in told
+    )
+    assert "without it the nodes cannot be had" in explanation(advise(3, advice.cluster, within=0))
+
+
+def test_reasons_where_nothing_is_stopped(tmp_path):
+    cluster = read_cluster(*machine_of((Job(1, ("n1",)),), 2).save(tmp_path))
+    assert "that is enough, and no job has to be stopped" in explanation(advise(1, cluster))
+
+
+def test_a_figure_is_written_whole(capsys, tmp_path):
+    page = tmp_path / "loss.html"
+    status, _, errors = run(capsys, "8", *SAVED, "--within", "3m", "--html", str(page))
+    assert status == 0 and "loss.html" in errors
+    text = page.read_text(encoding="utf-8")
+    assert "plotly" in text and "nodes needed" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["loss.html"]
+
+
+def test_watching_goes_on_after_a_failure_until_it_is_stopped(capsys, tmp_path, monkeypatch):
+    paths = machine_of((Job(1, ("n1",)),), 1).save(tmp_path)
+    whole = (tmp_path / "squeue.json").read_text()
+    naps = []
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        (tmp_path / "squeue.json").write_text("{" if len(naps) == 1 else whole)
+        if len(naps) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", nap)
+    status, text, errors = run(capsys, "1", *paths, "--watch", "60")
+    assert status == 0 and naps == [60.0] * 3
+    assert text.count("stop 1 job") == 2 and "not JSON" in errors
+    status, _, errors = run(capsys, "1", "-", "--watch", "60")
+    assert status == 1 and "expected no - beside it" in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["0", *SAVED], "nodes=0; expected a whole number from 1"),
+        (["1", *SAVED, "--within", "soon"], "--within='soon'"),
+        (["1", *SAVED, "--step", "0"], "--step=0.0; expected seconds above 0"),
+        (["1", *SAVED, "--step", "0.001s", "--within", "9d"], "take a longer step"),
+        (["1", *SAVED, "--partition", "none"], "no partition 'none'; there are: gpu, main"),
+        (["1", *SAVED, "--constraint", "("], "expected features joined"),
+        (["1", *SAVED, "--model", "nowhere.toml"], "nowhere.toml: No such file"),
+        (["1", "nowhere.json"], "nowhere.json: No such file"),
+    ],
+)
+def test_errors_name_the_argument(capsys, arguments, expected):
+    status, text, errors = run(capsys, *arguments)
+    assert (status, text) == (1, "")
+    assert errors.startswith("cosim-advise: ") and expected in errors
+    assert len(errors.splitlines()) == 1
+
+
+def test_standard_input_and_a_reader_that_goes_away():
+    program = [sys.executable, "-m", "cosimlab.advise", "4", "-", SAVED[1]]
+    with Path(SAVED[0]).open("rb") as file:
+        done = subprocess.run(program, stdin=file, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.startswith("4 nodes within 15 min\n")
+    program[-2:] = SAVED
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, b"")
+
+
+def test_an_empty_machine_and_one_without_jobs(tmp_path):
+    cluster = read_cluster(*Machine((), (Node("n1"), Node("n2"))).save(tmp_path))
+    advice = advise(2, cluster)
+    assert advice.table()["loss"].tolist() == [0.0] * 16
+    assert "stop no job" in text_of(advice) and document_of(advice)["possible"]
+
+
+def test_the_page_shows_what_its_commands_print():
+    assert printed.printed() == printed.PAGE.read_text(encoding="utf-8"), (
+        "run: python -m tests.cosimlab.advise.printed"
+    )

@@ -1,0 +1,78 @@
+"""The app in a real browser: links lead to explorers without code, which take a reader's log."""
+
+import re
+import shutil
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.cosimlab.browser import lab
+from tests.suites import ROOT
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory, browser_path):
+    """The address of the app on a free port, whose kernels are made when a page is opened."""
+    pytest.importorskip("voila", reason="no Voilà: pip install -e .[browser]")
+    with lab.serve_app(tmp_path_factory.mktemp("app")) as address:
+        yield address
+
+
+def choose(page, path):
+    """Give the page a file as a reader does, by its button and the browser's dialog."""
+    with page.expect_file_chooser() as dialog:
+        page.locator("button.jupyter-widgets", has_text="your log").click()
+    dialog.value.set_files(path)
+
+
+@pytest.mark.browser
+def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(blank_page, app, tmp_path):
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=lab.TIMEOUT)
+    page = blank_page
+    log = shutil.copy(ROOT / "tests/data/zoo/two-sizes.swf.gz", tmp_path)
+    page.set_viewport_size({"width": 1366, "height": 900})
+    page.goto(f"{app}?token={lab.TOKEN}")
+    links = page.locator("main a")
+    expect(links).to_have_count(8)
+    page.wait_for_function("() => [...document.images].every(one => one.naturalWidth > 0)")
+    page.screenshot(path=tmp_path / "front.png")
+    links.filter(has_text="A batch scheduler").click()
+    title = page.locator(".gtitle")
+    expect(title).to_have_text(re.compile("^EASY, offered load 0.90"), timeout=lab.COLD)
+    assert page.locator(".jp-InputArea, .highlight").count() == 0, "code is shown"
+    page.locator("select").first.select_option(label="FCFS")
+    expect(title).to_have_text(re.compile("^FCFS"))
+    page.screenshot(path=tmp_path / "batch.png")
+    choose(page, log)
+    expect(page.get_by_text("shown: two-sizes.swf.gz")).to_be_visible()
+    page.screenshot(path=tmp_path / "log.png")
+    bad = tmp_path / "<b>no log.swf"
+    bad.write_text("nothing\n")
+    choose(page, bad)
+    expect(page.get_by_text(re.compile(r"<b>no log\.swf cannot be shown: "))).to_be_visible()
+    page.goto(f"{app}/voila/render/ondemand.ipynb", timeout=lab.COLD)
+    expect(page.locator(".gtitle")).to_have_text(
+        re.compile("^dynamic, day .* node-hours per burst$"), timeout=lab.COLD
+    )
+    page.screenshot(path=tmp_path / "ondemand.png")
+
+
+@pytest.mark.browser
+def test_files_beside_the_pages_are_not_served(app):
+    for path in ("voila/files/batch.ipynb", "pictures/../index.ipynb"):
+        with pytest.raises(urllib.error.HTTPError):
+            urllib.request.urlopen(f"{app}/{path}?token={lab.TOKEN}", timeout=30)
+
+
+@pytest.mark.browser
+def test_without_the_token_there_is_only_a_page_that_asks_for_it(app):
+    for path in ("", "voila/render/batch.ipynb", "?token=wrong"):
+        with urllib.request.urlopen(f"{app}/{path}", timeout=30) as answer:
+            assert "/login?next=" in answer.url
+            assert b"explorers" not in answer.read()
+    for path in ("api/kernels/00000000-0000-0000-0000-000000000000", "api/kernels"):
+        with pytest.raises(urllib.error.HTTPError):
+            urllib.request.urlopen(f"{app}/{path}", timeout=30)

@@ -1,0 +1,20 @@
+"""The front page of the lab: pictures show, and a link opens its notebook."""
+
+import pytest
+
+from tests.cosimlab.browser import lab
+
+
+@pytest.mark.browser
+def test_the_front_page_shows_pictures_and_leads_to_notebooks(page, address, tmp_path):
+    lab.show_notebook(page, address, "notebooks/index.ipynb")
+    images = page.locator(".jp-RenderedMarkdown img")
+    page.wait_for_function(
+        "() => { const all = [...document.querySelectorAll('.jp-RenderedMarkdown img')];"
+        " return all.length > 15 && all.every(one => one.complete && one.naturalWidth > 0); }",
+        timeout=lab.TIMEOUT,
+    )
+    assert images.count() == 16
+    page.screenshot(path=tmp_path / "front.png")
+    page.locator(".jp-RenderedMarkdown a", has_text="A batch scheduler").click()
+    page.locator(".lm-TabBar-tabLabel", has_text="batch.ipynb").wait_for(timeout=lab.TIMEOUT)

@@ -1,0 +1,190 @@
+"""Charts of tables show the numbers that they are given, under titles, units and names."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosimlab as lab
+from cosimlab.figures import caption, theme
+from cosimlab.figures.charts import MARKED, heatmap, plot_lines
+from cosimlib.policies import SIMULATORS
+
+
+def test_steps_hold_and_a_reference_is_named_in_the_legend():
+    table = pd.DataFrame({"day": [0.0, 0.5], "nodes": [1.0, 3.0]})
+    figure = plot_lines(
+        table, x="day", y="nodes", title="Load", steps=True, reference=(4.0, "all 4 nodes")
+    )
+    line, named = figure.data
+    assert list(line.x) == [0.0, 0.5] and list(line.y) == [1.0, 3.0] and line.line.shape == "hv"
+    assert not line.showlegend and named.showlegend and named.name == "all 4 nodes"
+    assert figure.layout.title.text == "Load" and figure.layout.yaxis.title.text == "nodes"
+    assert figure.layout.shapes[0].y0 == 4.0 and figure.layout.yaxis.rangemode == "tozero"
+
+
+@pytest.mark.parametrize(
+    ("began", "title"),
+    [
+        (pd.Timestamp("2011-03-27 00:30", tz="Europe/Paris"), "date (Europe/Paris)"),
+        (pd.Timestamp("2011-03-27 00:30"), "date (local time)"),
+        (pd.Timestamp("2011-03-27 00:30", tz="UTC"), "date (UTC)"),
+    ],
+)
+def test_times_of_a_known_beginning_are_dates(began, title):
+    dates, axis = theme.over_time(np.array([0.0, 7_200.0]), began)
+    # In the small hours of that Sunday, clocks in Paris went forward.
+    later = "03:30:00" if "Paris" in title else "02:30:00"
+    assert dates.tolist() == ["2011-03-27 00:30:00", f"2011-03-27 {later}"]
+    assert (axis["type"], axis["title"]) == ("date", title)
+
+
+def test_lines_have_a_panel_a_value_and_open_markers_for_bounds():
+    table = pd.DataFrame(
+        {
+            "x": [0, 1] * 4,
+            "y": [1.0, 2, 3, 4, 5, 6, 7, 8],
+            "k": [1] * 4 + [2048] * 4,
+            "who": ["dynamic", "dynamic", "b", "b"] * 2,
+            "low": [False] * 7 + [True],
+        }
+    )
+    figure = plot_lines(
+        table,
+        x="x",
+        y="y",
+        line="who",
+        panel="k",
+        bound="low",
+        log="y",
+        title="T",
+        labels={"x": "minutes", "y": "ms", "k": "K ="},
+    )
+    assert [note.text for note in figure.layout.annotations] == ["(a) K = 1", "(b) K = 2,048"]
+    assert [list(trace.y) for trace in figure.data[:4]] == [[1, 2], [3, 4], [5, 6], [7, 8]]
+    assert [trace.showlegend for trace in figure.data[:4]] == [True, True, False, False]
+    assert list(figure.data[3].marker.symbol) == ["square", "square-open"]
+    assert figure.data[4].name == "lower bound (time limit)"
+    assert figure.layout.yaxis.type == "log" and figure.layout.xaxis2.title.text == "minutes"
+    assert figure.data[0].line.color == figure.data[2].line.color == theme.BLUE
+
+
+def test_lines_without_a_value_say_so():
+    table = pd.DataFrame({"x": [1, 2], "y": [np.nan, np.nan], "who": ["a", "b"]})
+    shared = {"x": "x", "y": "y", "line": "who", "title": "t", "labels": {}}
+    for why, said in (("", "none of these cases has a value"), ("no job", "no job")):
+        drawn = plot_lines(table, why=why, **shared)
+        assert not drawn.data and caption(drawn) == [f"Nothing to draw: {said}."]
+    assert len(plot_lines(table.fillna({"y": 1.0}), **shared).data) == 2
+
+
+def test_bands_lie_under_their_lines_and_panels_name_their_own_axes():
+    table = pd.DataFrame(
+        {
+            "x": [0, 1],
+            "y": [2.0, 3],
+            "low": [1.0, 2],
+            "high": [4.0, 5],
+            "line": "a",
+            "panel": ["jobs", "nodes"],
+        }
+    )
+    shared = {"x": "x", "y": "y", "line": "line", "title": "T"}
+    line, band = plot_lines(table, **shared, labels={}, band=("low", "high")).data
+    assert list(band.x) == [0, 1, 1, 0] and list(band.y) == [4, 5, 2, 1]
+    assert band.legendgroup == line.name and not band.showlegend
+    own = {"panel": "panel", "own": "x", "labels": {"jobs": "number of jobs", "x": "any"}}
+    layout = plot_lines(table, **shared, **own).layout
+    assert (layout.xaxis.title.text, layout.xaxis2.title.text) == ("number of jobs", "any")
+
+
+def test_panels_fill_rows_and_name_their_own_vertical_axes():
+    table = pd.DataFrame({"x": [0, 1] * 5, "y": range(10), "k": np.repeat(list("abcde"), 2)})
+    figure = plot_lines(table, x="x", y="y", panel="k", columns=2, title="T")
+    assert [trace.yaxis for trace in figure.data] == ["y", "y2", "y3", "y4", "y5"]
+    titles = [figure.layout[f"xaxis{number}"].title.text for number in ("", 2, 3, 4, 5)]
+    assert titles == [None, None, None, "x", "x"]
+    own = plot_lines(
+        table,
+        x="x",
+        y="y",
+        panel="k",
+        columns=1,
+        own="y",
+        title="T",
+        labels={each: f"of {each}" for each in "abcde"},
+    )
+    assert [own.layout[f"yaxis{number}"].title.text for number in ("", 5)] == ["of a", "of e"]
+    assert not own.layout.annotations and own.layout.xaxis5.title.text == "x"
+
+
+def test_many_points_have_no_markers_and_a_line_is_listed_where_it_is_first():
+    table = pd.DataFrame({"x": range(MARKED + 1), "y": 1.0, "k": "a", "line": "long"})
+    few = pd.DataFrame({"x": [1], "y": 2.0, "k": "b", "line": ["few"]})
+    figure = plot_lines(pd.concat([table, few]), x="x", y="y", panel="k", line="line", title="T")
+    assert [trace.mode for trace in figure.data if len(trace.x)] == ["lines", "lines+markers"]
+    assert [trace.name for trace in figure.data if trace.showlegend] == ["long", "few"]
+
+
+@pytest.mark.parametrize(
+    ("values", "dtick", "ends"),
+    [
+        ([1, 1_000], 1, None),
+        ([2, 150], "D2", None),
+        ([3, 4], "D2", (2, 5)),
+        ([7, 7], "D2", (5, 10)),
+        ([0.01, 0.01], "D2", (0.01, 0.02)),
+    ],
+)
+def test_logarithmic_axes_have_two_ticks_or_more(values, dtick, ends):
+    axis = theme.log_axis([0.0, np.nan, *values])
+    assert axis["dtick"] == dtick and ("range" in axis) == (ends is not None)
+    if ends:
+        np.testing.assert_allclose(
+            axis["range"], np.log10(ends) + np.array([-0.03, 0.03]), atol=1e-9
+        )
+
+
+def test_heat_maps_are_empty_where_there_is_no_number():
+    table = pd.DataFrame([[0.0, 10.0], [np.nan, 1e6]], index=[1, 2], columns=["a", "b"])
+    drawn = heatmap(table, powers=(0.0, 3.0), colorbar={"title": {"text": "h"}})
+    assert drawn.z.tolist() == [[-1.0, 1.0], [None, 6.0]] and (drawn.zmin, drawn.zmax) == (0, 3)
+    assert list(drawn.colorbar.ticktext) == ["≤ 1", "10", "100", "1,000"]
+    assert drawn.colorbar.title.text == "h" and list(drawn.x) == ["a", "b"]
+    assert heatmap(table.fillna(0)).z.tolist() == [[0, 10], [0, 1e6]]
+
+
+def test_nothing_to_draw_is_a_title_and_a_sentence():
+    picture = lab.figures.plot_empty("Figure 9", "no job of this log waits.")
+    assert caption(picture) == ["Nothing to draw: no job of this log waits."]
+    assert picture.layout.title.text == "Figure 9" and not picture.layout.xaxis.visible
+    marked = lab.figures.Publisher("", "a log").publish(picture, "t", pd.DataFrame())
+    assert caption(marked) == [*caption(picture), "data: a log"]
+
+
+def test_numbers_that_are_none_are_words():
+    table = pd.DataFrame({"a": [1.5, np.nan], "b": [1.0, 2.0]})
+    shown = lab.figures.in_words(table)
+    assert shown["a"].tolist() == [1.5, "unknown"] and shown["b"].equals(table["b"])
+
+
+@pytest.mark.parametrize(
+    ("last", "most", "step"),
+    [
+        (5, 5, 1),
+        (6, 5, 2),
+        (64, 7, 10),
+        (100, 7, 20),
+        (512, 6, 100),
+        (40_960, 5, 10_000),
+        (1, 6, 1),
+    ],
+)
+def test_whole_steps_are_round_and_few(last, most, step):
+    assert theme.whole_step(last, most) == step and last / step <= most
+
+
+def test_named_things_keep_their_colors():
+    assert theme.color("greedy") == theme.GREEN and theme.color("other", 1) == theme.CYCLE[1]
+    filling = [name for name in SIMULATORS if "fill" in name]
+    assert len(filling) == len({theme.NAMED[name] for name in filling}) == 5
+    assert len(set(theme.CYCLE)) == len(theme.MARKERS) == len(theme.DASHES)

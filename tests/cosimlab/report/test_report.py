@@ -1,0 +1,158 @@
+"""Reports: sentences, tables, one page that needs nothing else, and the command."""
+
+import re
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosimlab as lab
+from cosimlab.report import (
+    Report,
+    bursts_section,
+    example_log,
+    lending_section,
+    open_log,
+)
+from cosimlab.report.command import main
+from cosimlab.report.nodes import SMALL, checkpoint_machines, fine_step
+from cosimlab.report.page import axis, cell, hours_axis, line_chart, table_html
+from cosimlib.system import THETA, System
+from cosimlib.units import HOUR
+from tests.cosimlab.report.test_closures import CAPTION
+from tests.cosimlab.report.test_nodes import scheduled
+from tests.notebooks.cells import NO_NUMBER
+from tests.zoo import ZOO, odd_logs
+
+
+def name_of(path) -> str:
+    return path.name.removesuffix(".swf.gz")
+
+
+@cache
+def report_on(name: str) -> Report:
+    """The report on an odd log."""
+    return lab.report(str(ZOO / f"{name}.swf.gz"), budget=1)
+
+
+@pytest.fixture(scope="module")
+def example():
+    return lab.report(example_log(jobs=600), budget=2)
+
+
+@pytest.mark.parametrize("log", odd_logs(), ids=name_of)
+def test_every_odd_log_has_a_page(log, tmp_path):
+    report = report_on(name_of(log))
+    page = report.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert not NO_NUMBER.search(re.sub("<[^>]*>", " ", page))
+    assert 5 <= len(report.findings) <= 9
+    assert "src=" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    for section in report.sections:
+        assert section.findings and all(each.endswith(".") for each in section.findings)
+        assert all(picture.count("<text") > 3 for picture in section.pictures)
+
+
+def test_a_report_is_sentences_tables_and_a_page(example):
+    text = str(example)
+    assert text.startswith("Report on synthetic log (seed 0)\n- 600 jobs hold ")
+    assert all(isinstance(table, pd.DataFrame) for table in example.tables.values())
+    assert example["waits"].title in example._repr_html_()
+    with pytest.raises(ValueError, match="section='wait'; expected one of 'log', 'waits'"):
+        example["wait"]
+
+
+def test_a_report_is_the_same_each_time(example):
+    again = lab.report(example_log(jobs=600), budget=2)
+    assert again._repr_html_() == example._repr_html_()
+
+
+def test_a_log_without_closures_says_nothing_of_them(example):
+    assert "closed" not in str(example) and CAPTION not in example.tables
+    assert "closed" not in example._repr_html_() and "#bbb" not in example._repr_html_()
+
+
+def test_waits_of_a_log_whose_submissions_are_starts_are_open():
+    report = report_on("submissions-are-starts")
+    for name in ("waits", "policies", "timesharing"):
+        assert "is open" in report[name].findings[0] and not report[name].pictures
+    assert report["lending"].pictures
+
+
+def test_idle_nodes_of_a_record_beyond_the_machine_are_open():
+    report = report_on("over-committed")
+    assert "NODES=" in report["log"].findings[0]
+    assert all("is open" in report[name].findings[0] for name in ("bursts", "lending"))
+
+
+def test_a_machine_that_is_never_full_needs_no_evictions():
+    section = bursts_section(open_log(str(ZOO / "only-one-node-jobs.swf.gz")))
+    assert "never nearly full" in section.findings[0] and not section.pictures
+
+
+def test_memory_and_file_system_are_given_or_a_range():
+    machine = System.of(8)
+    small, large = checkpoint_machines(machine)
+    assert small.memory_per_node == SMALL.memory_per_node and small.total_nodes == 8
+    assert large.aggregate_bandwidth == THETA.aggregate_bandwidth
+    log = open_log(ZOO / "three-jobs.swf.gz", memory_per_node=96, bandwidth=10)
+    (own,) = checkpoint_machines(log.machine)
+    assert (own.memory_per_node, own.aggregate_bandwidth, own.node_bandwidth) == (96, 10, 2)
+    with pytest.raises(ValueError, match=r"bandwidth=-1; expected .* above 0"):
+        open_log(ZOO / "three-jobs.swf.gz", bandwidth=-1)
+
+
+def test_the_step_of_checkpoints_decides_nothing():
+    """Forty jobs of one node, of which a checkpoint each takes seconds: minutes are too long."""
+    schedule = scheduled([(k / 100, 9, 12, 1) for k in range(40)], nodes=40)
+    system = System("small", {"main": 40}, 1, 16.0, 10.0, 1.0)
+    step = fine_step(schedule, np.array([3 * HOUR]), system)
+    assert step < 60
+
+
+def test_the_finding_on_lending_is_of_the_whole_log():
+    section = lending_section(open_log("synthetic"))
+    assert "128 nodes" in section.findings[0] and "95 % of 1,000 redraws" in section.findings[0]
+
+
+def test_axes_have_round_ticks():
+    assert [name for _, name in axis([83.0], "x").ticks] == ["0", "20", "40", "60", "80", "100"]
+    assert len(axis([0.00003], "x").ticks) >= 3 and len(axis([], "x").ticks) >= 3
+    assert [name for _, name in hours_axis([5], "x").ticks][-1] == "10 h"
+
+
+def test_names_in_a_log_are_text():
+    table = pd.DataFrame({"user": ["<script>"]})
+    assert "<script>" not in table_html(table, "<b>")
+    picture = line_chart(pd.DataFrame({"<i>": [0, 1]}), "&", "y")
+    assert "<i>" not in picture and "&amp;" in picture
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(float("nan"), "unknown"), (None, "unknown"), (3.0, "3"), (0.12345, "0.123"), (1e4, "10,000")],
+)
+def test_numbers_of_tables_have_three_digits(value, text):
+    assert cell(value) == text
+
+
+def test_the_command_writes_the_page_and_says_what_it_does(tmp_path, capsys):
+    path = tmp_path / "report.html"
+    assert main([str(ZOO / "three-jobs.swf.gz"), "-o", str(path), "--budget", "1"]) == 0
+    printed = capsys.readouterr()
+    assert path.is_file() and printed.out.startswith("Report on three-jobs\n- 3 jobs hold")
+    assert "waits: 3 jobs" in printed.err and f"wrote {path}" in printed.err
+
+
+def test_the_command_names_what_is_wrong(tmp_path, capsys):
+    assert main(["synthetic", "-o", str(tmp_path / "none" / "report.html")]) == 1
+    said = capsys.readouterr().err
+    assert "there is no folder" in said and "opening" not in said
+    assert main([str(tmp_path / "no.swf")]) == 1
+    assert "no trace at" in capsys.readouterr().err
+    broken = tmp_path / "broken.swf"
+    broken.write_text("1 2 x 4\n")
+    assert main([str(broken), "-o", str(tmp_path / "report.html")]) == 1
+    said = capsys.readouterr().err
+    assert said.splitlines()[-1].startswith(f"cosim-report: {broken}: ") and "line 1" in said
+    assert not (tmp_path / "report.html").exists()

@@ -1,0 +1,123 @@
+"""Weeks, waits by group, and waits while nodes are idle, in closed form."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cosimlab.report.log import interval_text, window_name
+from cosimlab.report.waits import CAUSES, idle_waits, waits_by, waits_by_hour, weekly_use
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.units import DAY, HOUR, WEEK
+from cosimlib.workload import Workload
+
+
+def recorded(jobs: list[tuple], nodes: int = 10, began: pd.Timestamp | None = None) -> Schedule:
+    """A recorded schedule of jobs given as submission, start, run time (h), nodes and user."""
+    columns = ["submit_time", "recorded_start", "run_time", "nodes", "user"]
+    table = pd.DataFrame(jobs, columns=columns)
+    table[columns[:3]] *= HOUR
+    return Schedule.recorded(Workload(table, "log", System.of(nodes), began=began))
+
+
+def test_weeks_hold_what_was_submitted_used_and_waiting():
+    """84 h on all nodes fill half of week 0; the second job waits a day of week 1."""
+    table = weekly_use(recorded([(0, 0, 84, 10, "a"), (168, 192, 144, 5, "a")]))
+    assert table["begin"].tolist() == [0, WEEK] and table["days"].tolist() == [7, 7]
+    assert table["jobs"].tolist() == [1, 1]
+    np.testing.assert_allclose(table["offered_load"], [0.5, 144 * 5 / 1680])
+    np.testing.assert_allclose(table["utilization"], [0.5, 144 * 5 / 1680])
+    np.testing.assert_allclose(table["waiting_jobs"], [0, 24 / 168])
+    assert table["median_wait"].tolist() == [0, 24]
+
+
+def test_a_week_without_jobs_has_no_median_wait():
+    table = weekly_use(recorded([(0, 0, 1, 1, "a"), (400, 400, 1, 1, "a")]))
+    assert table["jobs"].tolist() == [1, 0, 1] and np.isnan(table["median_wait"][1])
+
+
+def test_waits_by_size_length_and_user():
+    jobs = [(0, wait, 2, 1 + 4 * (wait > 5), "ab"[wait % 2]) for wait in range(11)]
+    schedule = recorded(jobs, nodes=100)
+    sizes = waits_by(schedule, "size")
+    assert sizes.index.tolist() == ["1", "5"] and sizes["jobs"].tolist() == [6, 5]
+    assert sizes["median"].tolist() == [2.5, 8] and sizes.loc["5", "p90"] == pytest.approx(9.6)
+    assert sizes["share"].sum() == pytest.approx(1) and sizes.loc["1", "share"] == 6 / 31
+    assert waits_by(schedule, "length").index.tolist() == ["1–4 h"]
+    users = waits_by(schedule, "user")
+    assert users.index.tolist() == ["user a", "user b"] and users["median"].tolist() == [5, 5]
+
+
+def test_users_with_few_node_hours_are_one_group_and_a_log_may_name_none():
+    jobs = [(0, 0, 1 + user, 1, str(user)) for user in range(10)]
+    users = waits_by(recorded(jobs, nodes=100), "user")
+    assert users.index.tolist() == [f"user {user}" for user in range(9, 1, -1)] + ["all others"]
+    assert users.loc["all others", "jobs"] == 2
+    assert waits_by(recorded([(0, 0, 1, 1, None)]), "user").empty
+
+
+def test_windows_are_named_by_dates_where_the_log_has_them():
+    jobs = [(0, 0, 1, 1, "a")]
+    assert window_name(recorded(jobs), 0, DAY) == "days 0.0 to 1.0"
+    dated = recorded(jobs, began=pd.Timestamp("2024-02-28 12:00"))
+    assert window_name(dated, 0, DAY) == "2024-02-28 12:00 to 2024-02-29 12:00"
+
+
+def test_a_job_that_fits_and_waits_is_held_back_by_something_else():
+    """Ten nodes: b's two nodes are free for the five hours that it waits, and a runs meanwhile."""
+    schedule = recorded([(0, 0, 10, 6, "a"), (1, 6, 1, 2, "b"), (2, 10, 1, 8, "c")])
+    waits = idle_waits(schedule, length=DAY)
+    assert waits.loc[0, list(CAUSES)].sum() == 2 * 5, "c never fits"
+    assert waits.loc[0, ["other", "waited"]].tolist() == [10, 10 + 64]
+
+
+def test_nobody_is_held_back_by_a_job_that_waits_for_nodes():
+    """The head asks for all nodes: what is behind it waits as first come, first served has it."""
+    schedule = recorded([(0, 0, 10, 6, "a"), (1, 10, 1, 10, "b"), (2, 11, 1, 1, "c")])
+    waits = idle_waits(schedule)
+    assert waits["waited"].sum() == 9 * 10 + 9 == waits.to_numpy().sum()
+
+
+def test_the_first_sign_that_holds_is_the_likely_cause():
+    """A full partition, a user with other jobs, a standstill of hours."""
+    jobs = [(0, 0, 10, 4, "a"), (1, 10, 1, 4, "b"), (2, 2, 9, 1, "c"), (3, 5, 1, 1, "c")]
+    schedule = recorded(jobs)
+    table = schedule.workload.jobs.assign(partition=["one", "one", "two", "two"])
+    waits = idle_waits(Schedule.recorded(Workload(table, "log", System.of(10))))
+    assert waits["partition"].sum() == 9 * 4 and waits["user"].sum() == 2
+    many = [(0, hour / 10, 1, 1, "a") for hour in range(100)] + [(10, 90, 1, 1, "b")]
+    still = idle_waits(recorded(many, nodes=50))
+    assert still["standstill"].sum() == pytest.approx(80, abs=0.2)
+
+
+def test_a_closure_explains_waits_within_it_and_those_of_jobs_that_would_cross_its_begin():
+    """Closed from hour 10 to 20, known from 2: the request of b would cross hour 10."""
+    jobs = [(0, 0, 10, 6, "a"), (4, 20, 1, 2, "b"), (12, 20, 1, 1, "c"), (20, 21, 1, 1, "d")]
+    table = recorded(jobs).workload.jobs.assign(requested_time=7 * HOUR)
+    schedule = Schedule.recorded(Workload(table, "log", System.of(10)))
+    windows = pd.DataFrame({"start": [10 * HOUR], "end": [20 * HOUR], "known_from": [2 * HOUR]})
+    waits = idle_waits(schedule, windows=windows).sum()
+    assert waits["closure"] == 2 * 16 + 8 and waits[list(CAUSES)].sum() == 2 * 16 + 8 + 1
+    unannounced = idle_waits(schedule, windows=windows.assign(known_from=10 * HOUR)).sum()
+    assert unannounced["closure"] == 2 * 10 + 8
+    assert unannounced[list(CAUSES)].sum() == 2 * 16 + 8 + 1
+    assert idle_waits(schedule)["closure"].sum() == 0
+
+
+def test_waits_by_weekday_and_hour_need_a_calendar():
+    jobs = [(0, 3, 1, 1, "a"), (0, 1, 1, 1, "a"), (25, 25, 1, 1, "a")]
+    assert waits_by_hour(recorded(jobs)).empty
+    monday = pd.Timestamp("2024-01-01 09:00")
+    table = waits_by_hour(recorded(sorted(jobs), began=monday))
+    assert table.loc["Mon", 9] == 2 and table.loc["Tue", 10] == 0
+    assert table.notna().to_numpy().sum() == 2
+
+
+def test_an_interval_of_equal_weeks_has_no_width():
+    at = np.arange(10) * WEEK
+    equal = interval_text(at, np.full(10, 3.0), np.ones(10), str)
+    assert equal == "(3.0; 95 % of 1,000 redraws of all 10 weeks)"
+    rising = interval_text(at, np.arange(10.0), np.ones(10), str)
+    low, high = (float(end) for end in rising[1:].partition(";")[0].split(" to "))
+    assert low < 4.5 < high
+    assert interval_text([0.0, HOUR], [1, 1], [1, 1], str) == "(under 8 days: no interval)"
