@@ -43,8 +43,9 @@ from cosimlib.batch import queue
 from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
 from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
 from cosimlib.batch.prediction import Predictions, simulate_predicted
+from cosimlib.batch.queue import BLOCK
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
-from cosimlib.kernels import backfilling, tournament
+from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type
@@ -293,11 +294,18 @@ def _simulate_strictly(
     coming: np.ndarray,
     by_leaf: np.ndarray,
 ) -> None:
-    """Write start times: after the events of an instant, heads of the queue begin while they fit."""
+    """Write start times: after each instant's events, heads of the queue begin while they fit."""
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
         state.now = event
-        _absorb_event(jobs, ends, expected, edges, state, tree, coming, by_leaf)
+        if machines.ends_by_now(ends, state):
+            machines.end(jobs, ends, expected, state, state.running)
+        elif edges is not None and state.next_edge <= state.now:
+            machines.pass_edges(jobs, ends, expected, edges, state)
+        else:
+            if state.submitted % BLOCK == 0:
+                queue.give_leaves(jobs, state, tree, coming, by_leaf)
+            queue.submit_next(jobs, state, tree)
         event = machines.next_event(jobs, ends, state)
         if event > state.now and tree[ROOT].nodes <= state.free:
             _begin_heads(jobs, ends, expected, edges, state, tree)
@@ -316,36 +324,26 @@ def _simulate(
     by_leaf: np.ndarray,
     limits: np.recarray,
 ) -> None:
-    """Write start times: events come, and there is a pass after those of an instant, or after each."""
+    """Write start times: there is a pass after the events of each instant, or after each event.
+
+    The edges of windows at one instant are one event.
+    """
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
         state.now = event
-        _absorb_event(jobs, ends, expected, edges, state, tree, coming, by_leaf)
+        if machines.ends_by_now(ends, state):
+            machines.end(jobs, ends, expected, state, state.running)
+        elif edges is not None and state.next_edge <= state.now:
+            machines.pass_edges(jobs, ends, expected, edges, state)
+        else:
+            if state.submitted % BLOCK == 0:
+                queue.give_leaves(jobs, state, tree, coming, by_leaf)
+            queue.submit_next(jobs, state, tree)
         event = machines.next_event(jobs, ends, state)
         is_last = event > state.now or state.per_event
         if is_last and tree[ROOT].nodes <= state.free:
             _run_pass(jobs, ends, expected, edges, state, tree, limits)
             event = machines.next_event(jobs, ends, state)
-
-
-@kernel
-def _absorb_event(
-    jobs: np.recarray,
-    ends: np.recarray,
-    expected: np.recarray,
-    edges: np.recarray | None,
-    state: np.record,
-    tree: np.recarray,
-    coming: np.ndarray,
-    by_leaf: np.ndarray,
-) -> None:
-    """Process one end, all edges of windows, or one submission, whichever comes first now."""
-    if machines.ends_by_now(ends, state):
-        machines.end(jobs, ends, expected, state, state.running)
-    elif edges is not None and state.next_edge <= state.now:
-        machines.pass_edges(jobs, ends, expected, edges, state)
-    else:
-        queue.submit_next(jobs, state, tree, coming, by_leaf)
 
 
 @kernel

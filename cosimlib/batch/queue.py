@@ -50,21 +50,25 @@ def queue_of(rank: np.ndarray, kind: int) -> Queue:
 
 
 @kernel
-def submit_next(
+def submit_next(jobs: np.recarray, state: np.record, tree: np.recarray) -> None:
+    """Let the next job wait, which has a leaf."""
+    job = jobs[state.submitted]
+    tournament.put(tree, job.leaf, job.nodes, job.requested_time)
+    state.submitted += 1
+
+
+@kernel
+def give_leaves(
     jobs: np.recarray,
     state: np.record,
     tree: np.recarray,
     coming: np.ndarray,
     by_leaf: np.ndarray,
 ) -> None:
-    """Let the next job wait."""
-    if state.submitted % BLOCK == 0:
-        last = min(state.submitted + BLOCK, jobs.size)
-        leaves = _merge(jobs, state, tree, coming[state.submitted : last], by_leaf)
-        _give_leaves(jobs, state, tree, by_leaf[:leaves])
-    job = jobs[state.submitted]
-    tournament.put(tree, job.leaf, job.nodes, job.requested_time)
-    state.submitted += 1
+    """Give leaves to the waiting jobs and to the next block, in order of their ranks."""
+    last = min(state.submitted + BLOCK, jobs.size)
+    leaves = _merge(jobs, state, tree, coming[state.submitted : last], by_leaf)
+    _grow(jobs, state, tree, by_leaf[:leaves])
 
 
 @kernel
@@ -98,10 +102,8 @@ def _merge(
 
 
 @kernel
-def _give_leaves(
-    jobs: np.recarray, state: np.record, tree: np.recarray, by_leaf: np.ndarray
-) -> None:
-    """Give the leaves of a new tree to these jobs; those that wait already ask for their nodes."""
+def _grow(jobs: np.recarray, state: np.record, tree: np.recarray, by_leaf: np.ndarray) -> None:
+    """Make a new tree with these jobs at its leaves; those that wait already ask for nodes."""
     width = 1
     while width < by_leaf.size:
         width *= 2

@@ -110,9 +110,8 @@ def simulate(
     machine = loop.machine_of(run)
     decide = _compiled_run() if is_jitted(policy) else _run
     try:
-        status, position, wake = decide(
-            policy, machine, tables, *loop.views(tables), run.total_nodes
-        )
+        shown = loop.views(tables)
+        status, position, wake = decide(policy, machine, tables, *shown, run.total_nodes)
     except InvalidDecisionError as error:
         raise InvalidDecisionError(f"{_where(name, machine)} {error}") from None
     except Exception as error:

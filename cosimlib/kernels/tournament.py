@@ -49,7 +49,7 @@ def put(tree: np.recarray, leaf: int, nodes: int, time: float) -> None:
 
 @kernel
 def next_waiting(tree: np.recarray, node: int) -> int:
-    """The first leaf below a node, or to the right of it, at which a job waits; 0 if there is none."""
+    """The first leaf below a node, or to the right of it, at which a job waits; 0 for none."""
     while node > 0:
         if tree[node].nodes == NOBODY:
             node = right_of(node)

@@ -47,7 +47,6 @@ from cosimlib.nodes.queue import (
     places_of,
 )
 
-
 MOST_PLANNED, MOST_PLANNED_PER_JOB = 100_000, 200
 """Reservations made at most, in all and per job, at instants at which no job comes or ends: a job
 that outlives a request of seconds by weeks would take hours."""

@@ -218,10 +218,10 @@ def place_jobs(
 def _places(nodes: np.ndarray, seed: int) -> tuple[np.ndarray, np.recarray]:
     """The first place of each job, and the places of all jobs with their random numbers."""
     check.room("nodes of all jobs together", float(nodes.sum()), "take fewer jobs")
-    ends = np.cumsum(nodes)
-    draws = np.random.default_rng(seed).random((ends[-1], 2))
+    bounds = np.append(0, np.cumsum(nodes))
+    draws = np.random.default_rng(seed).random((bounds[-1], 2))
     places = records(len(draws), PLACE, draw=draws[:, 0], gpu_draw=draws[:, 1])
-    return np.append(0, ends[:-1]), places
+    return bounds[:-1], places
 
 
 def _check_fitting(

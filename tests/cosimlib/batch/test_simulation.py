@@ -72,19 +72,20 @@ def seen(workload, nodes, policy, **knobs):
 
 
 @pytest.mark.oracles
-@pytest.mark.parametrize("policy", [easy, compiled_easy], ids=["plain", "compiled"])
 @pytest.mark.parametrize("trace", agreement.MACHINES)
-def test_the_pages_easy_starts_every_job_of_a_log_as_others_do(oracle_path, trace, policy):
+def test_the_pages_easy_starts_every_job_of_a_log_as_others_do(oracle_path, trace):
     table = pd.read_csv(oracle_path(f"{trace}.csv.gz"))
     workload = Workload(table[["submit_time", "run_time", "nodes", "requested_time"]], trace)
     system = System.of(agreement.MACHINES[trace])
-    schedule = simulate(workload, system, policy)
-    assert schedule.start_time.tolist() == table["easy_per_instant"].tolist()
+    for policy in (easy, compiled_easy):
+        schedule = simulate(workload, system, policy)
+        assert schedule.start_time.tolist() == table["easy_per_instant"].tolist()
     assert schedule.start_time.tolist() == simulate_easy(workload, system).start_time.tolist()
 
 
 @given(workloads(overruns=True), st.integers(8, 12))
 def test_easy_as_a_policy_is_easy(workload, nodes):
+    """In plain Python and compiled: Numba compiles the loop anew for each policy, here for one."""
     wanted = simulate_easy(workload, System.of(nodes)).start_time.tolist()
     assert starts(workload, nodes, easy) == wanted
     assert starts(workload, nodes, compiled_easy) == wanted
@@ -97,9 +98,11 @@ def test_fcfs_as_a_policy_is_fcfs(workload, nodes):
 
 
 @compiled
-@pytest.mark.parametrize("policy", [every_other_time, first_fit, fcfs][: 3 if THOROUGH else 1])
-def test_a_policy_does_the_same_compiled(policy):
-    dispatcher = numba.njit(policy)
+@pytest.mark.skipif(not THOROUGH, reason="the loop is compiled anew for each")
+@pytest.mark.parametrize("compile_policy", [numba.njit, kernel], ids=["njit", "kernel"])
+@pytest.mark.parametrize("policy", [every_other_time, first_fit, fcfs])
+def test_a_policy_does_the_same_compiled(policy, compile_policy):
+    dispatcher = compile_policy(policy)
 
     @given(workloads(overruns=True), st.integers(8, 12))
     def same(workload, nodes):
@@ -107,12 +110,6 @@ def test_a_policy_does_the_same_compiled(policy):
         assert starts(workload, nodes, dispatcher) == plain.start_time.tolist()
 
     same()
-
-
-@compiled
-def test_a_kernel_is_a_compiled_policy():
-    workload = of((0, 5, 5, 2), (0, 3, 3, 2), (1, 1, 1, 1))
-    assert starts(workload, 3, kernel(fcfs)) == starts(workload, 3, fcfs) == [0, 5, 5]
 
 
 def test_the_policy_sees_what_a_scheduler_may_know():
@@ -301,7 +298,7 @@ def test_errors_name_policy_instant_and_job(what):
 
 
 @compiled
-@pytest.mark.parametrize("what", list(WRONG)[: 8 : 1 if THOROUGH else 4])
+@pytest.mark.parametrize("what", list(WRONG)[: 8 if THOROUGH else 1])
 def test_compiled_policies_get_the_same_errors(what):
     """An empty list has no type in Numba, so that these return one that was emptied."""
     plain, message = WRONG[what]
@@ -317,7 +314,10 @@ def test_compiled_policies_get_the_same_errors(what):
 
 @compiled
 @pytest.mark.parametrize(
-    "policy", [lambda state: 0, lambda state: None, lambda state: (0, 1.0), lambda state: ([0.5])]
+    "policy",
+    [lambda state: 0, lambda state: None, lambda state: (0, 1.0), lambda state: ([0.5])][
+        : 4 if THOROUGH else 1
+    ],
 )
 def test_compiled_policies_that_return_something_else_do_not_compile(policy):
     with pytest.raises(TypingError, match=r"a policy returns .*; expected a list or an array"):

@@ -103,6 +103,42 @@ def test_nobody_delays_a_reserved_node():
     assert schedule.start_time.tolist() == planned.start_time.tolist() == [0, 10, 15]
 
 
+def test_conservative_acts_when_a_reservation_begins():
+    """At 15 nobody ends or comes: job 0 was expected to end at 6 and job 1 at 15, and both run on.
+
+    So both free their nodes right after 15. Job 2 takes those two, and job 3 begins on the third.
+    """
+    workload = jobs_of(
+        submit_time=[0, 2, 5, 5, 5],
+        run_time=[18, 14, 6, 7, 16],
+        requested_time=[6, 13, 13, 3, 1],
+        nodes=[1, 1, 2, 1, 3],
+        cores=[4, 3, 3, 4, 1],
+    )
+    system = cs.System.of_types([cs.NodeType(3, cores=4)])
+    schedule = cs.audit(cs.simulate_nodes(workload, system, policy="conservative"))
+    assert schedule.start_time.tolist() == [0, 2, 18, 15, 22]
+    asked = workload.jobs.assign(memory=0, gpus=0, gpu_share=1.0, gpu_models="")
+    jobs = naive_jobs(cs.Workload(asked, "W"))
+    nodes = [naive.Node(4_000, 64, [], "") for _ in range(3)]
+    assert naive.starts(nodes, jobs, "conservative") == [0, 2, 18, 15, 22]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_nobody_comes(policy):
+    nobody = jobs_of(nodes=[1]).keep(np.array([False]), "nobody")
+    assert cs.audit(cs.simulate_nodes(nobody, SHARED, policy=policy)).start_time.tolist() == []
+    assert cs.place_jobs(nobody, SHARED).places.empty
+
+
+@pytest.mark.compiled("a hundred thousand plans")
+def test_plans_without_end_are_refused():
+    """Job 0 outlives its request by days; job 2 is reserved one second ahead, again and again."""
+    workload = jobs_of(run_time=[1e6, 1, 1], requested_time=1)
+    with pytest.raises(InvalidWorkloadError, match="job 0 outlives its request by 999999 s"):
+        cs.simulate_nodes(workload, cs.System.of(1), policy="conservative")
+
+
 def test_the_head_waits_for_nodes_and_not_for_counts():
     """GPUs are idle enough for the head, but on two nodes; a short job overtakes, a long one not.
 
