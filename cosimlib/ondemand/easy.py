@@ -36,7 +36,7 @@ PROFILE = record_type(floats=capacity.FLOATS, integers=f"free releases limits {c
 
 
 class Ahead(NamedTuple):
-    """What is known of the nodes that come free, and room to reckon with it.
+    """What is known of the nodes that will come free, and arrays to compute with.
 
     `open_nodes` is the profile of open nodes by the calendar alone, whose steps are `open_steps`;
     `edges` are those of the calendar's windows. `free_nodes` is the profile of free nodes in one

@@ -12,20 +12,21 @@
 6. under `shrink`, jobs that shrank take back free nodes (`_expand_jobs`);
 7. batch jobs start (`easy.backfill`).
 
-*When a burst arrives*, it begins to collect nodes: it takes those that are free. If these and the
-nodes that running jobs are already to give it do not suffice, a plan is made, which says which
-other jobs make way for it, and how (`planning.make_way`). This is Python, as it uses the solvers of
-`cosimlib.eviction`. So `run` returns `PLAN_NEEDED`, and is called again once the plan is made.
-Where no plan can give enough nodes, the burst waits, and is asked again at each later instant.
+*When a burst arrives*, it begins to collect nodes. It takes those that are free. Some running jobs
+may already be about to leave it their nodes. If all these nodes do not suffice, a plan says which
+other jobs make way for the burst, and how (`planning.make_way`). Plans are made in Python, which
+calls the solvers of `cosimlib.eviction`. So `run` returns `PLAN_NEEDED`, and is called again once
+the plan is made. If not even all running jobs could give enough nodes, no plan is made: the burst
+waits, and this is looked at again at each later instant.
 
-*A burst starts* as soon as the nodes held for it, and those of the jobs that are to be killed for
-it, suffice. These jobs are killed at that moment and not before, so that no node idles for the
-burst. If nodes came free in the meantime, the jobs with most to lose are spared. So are jobs that
-have not completed their checkpoint.
+*A burst starts* as soon as the nodes held for it and those of the jobs that are to be killed for it
+suffice. These jobs are killed at that moment and not before, so that no node idles for the burst.
+If nodes came free in the meantime, fewer jobs are killed: those with most to lose are spared. Jobs
+that have not completed their checkpoint by then are spared, too.
 
-*What an eviction frees beyond the burst's need* goes to the other bursts that collect nodes, at the
-same instant, and to batch jobs only after that. For this, all bursts are served again after each
-start, from the one that began to collect first.
+*Excess nodes.* An eviction may free more nodes than the burst needs. They go to the other bursts
+that collect nodes, at the same instant, and to batch jobs only after that. Earlier bursts come
+first: after each start, all bursts are served again, from the one that began to collect first.
 """
 
 import numpy as np
@@ -315,7 +316,7 @@ def _serve(machine: Machine) -> None:
 
 @kernel
 def _needs_plan(machine: Machine, number: int) -> bool:
-    """Whether a burst lacks nodes that a plan made now would give it.
+    """Whether a burst lacks nodes that running jobs could give to it by a plan made now.
 
     Plans are made once the burst has arrived. At a notice they are made as well under `PREPARE` and
     `PREDICT`, except for sharing.
