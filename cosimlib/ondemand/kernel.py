@@ -131,13 +131,16 @@ def _twice_as_long(log: np.recarray) -> np.recarray:
 @kernel
 def run(machine: Machine, ahead: Ahead) -> int:
     """Go from instant to instant until nothing happens, a plan is needed, or the log is full."""
-    jobs, state = machine.jobs, machine.state
+    jobs, lengths, state = machine.jobs, machine.lengths, machine.state
     while state.serving or state.finished < jobs.size:
         if not state.serving:
             instant = _next_instant(machine, ahead)
             if instant == np.inf:
                 return ENDED
-            if not _has_room(machine):
+            # An instant adds one eviction per job at most, and four stretches per job or burst.
+            evictions = state.evictions + lengths[RUNNING]
+            stretches = state.stretches + 4 * (lengths[RUNNING] + lengths[COLLECTING])
+            if stretches > machine.stretches.size or evictions > machine.evictions.size:
                 return LOG_FULL
             state.now = state.exact = instant
             _end_and_stop_jobs(machine)
@@ -153,15 +156,6 @@ def run(machine: Machine, ahead: Ahead) -> int:
             _expand_jobs(machine)
         backfill(machine, ahead)
     return ENDED
-
-
-@kernel
-def _has_room(machine: Machine) -> bool:
-    """Whether the logs have room for all that can happen at one instant."""
-    lengths, state = machine.lengths, machine.state
-    rows = 4 * (lengths[RUNNING] + lengths[COLLECTING])
-    evictions = state.evictions + lengths[RUNNING]
-    return state.stretches + rows <= machine.stretches.size and evictions <= machine.evictions.size
 
 
 @kernel
@@ -213,7 +207,7 @@ def _end_and_stop_jobs(machine: Machine) -> None:
             place += 1
             continue
         if job.action == KILL:
-            set_exact_instant(machine, number)
+            set_exact_instant(job, machine.rules, state)
         else:
             stop_job(machine, number)
         if job.write_time == 0.0:
@@ -247,7 +241,7 @@ def _end_job(machine: Machine, number: int) -> None:
     state, job = machine.state, machine.jobs[number]
     burst = job.makes_way_for
     log_stretch(machine, number)
-    set_exact_instant(machine, number)
+    set_exact_instant(job, machine.rules, state)
     if job.shares_with != NO_JOB or job.hosts > 0:
         end_sharing(machine, number)
     remove_job(machine, number)
@@ -268,7 +262,7 @@ def _evict(machine: Machine, number: int) -> None:
         job.reread = job.sys_write
     elif job.action == APP or kept > job.saved:
         job.reread = job.app_write
-    log_eviction(machine, number, done, kept)
+    log_eviction(machine.evictions, machine.state, number, job, done, kept)
     job.saved = kept
     remove_job(machine, number)
     insert(machine, QUEUE, number)
