@@ -108,9 +108,8 @@ def remove_job(machine: Machine, number: int) -> None:
 
 
 @kernel
-def set_exact_instant(machine: Machine, number: int) -> None:
+def set_exact_instant(job: np.record, rules: np.record, state: np.record) -> None:
     """Set the instant without rounding to that of an event of this job, which happens now."""
-    rules, state, job = machine.rules, machine.state, machine.jobs[number]
     if rules.mechanism == SHRINK or rules.mechanism == SHARE:
         work = work_at(job, rules, state.now)
         state.exact = job.work_time + (work - job.work) / job.speed

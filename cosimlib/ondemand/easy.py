@@ -36,7 +36,7 @@ PROFILE = record_type(floats=capacity.FLOATS, integers=f"free releases limits {c
 
 
 class Ahead(NamedTuple):
-    """What is known of the nodes that come free, and room to reckon with it.
+    """What is known of the nodes that will come free, and arrays to compute with.
 
     `open_nodes` is the profile of open nodes by the calendar alone, whose steps are `open_steps`;
     `edges` are those of the calendar's windows. `free_nodes` is the profile of free nodes in one
@@ -119,13 +119,20 @@ def _nodes_kept_from(job: np.record, rules: np.record, used: int) -> int:
 @kernel
 def _reserve(machine: Machine, ahead: Ahead, head: np.record, wanted: int, duration: float) -> None:
     """Set the limits of a reservation of `wanted` nodes for the queue's head."""
-    lists, lengths, state = machine.lists, machine.lengths, machine.state
+    jobs, lists, lengths, state = machine.jobs, machine.lists, machine.lengths, machine.state
     free_nodes, free_steps, limits = ahead.free_nodes, ahead.free_steps, ahead.limits
-    _expect_held_nodes(machine)
-    _fill_steps(machine, ahead, head)
+    for place in range(lengths[COLLECTING]):
+        number = lists[COLLECTING, place]
+        jobs[number].expected_end = _held_until(jobs[number], state.now)
+        insert(machine, EXPECTED, number)
+    expected = lists[EXPECTED, : lengths[EXPECTED]]
+    _fill_steps(jobs, expected, machine.rules, state, head, free_nodes, free_steps)
     if ahead.open_nodes.releases == 0:
         backfilling.reserve(free_steps, limits, free_nodes, wanted, state.now)
     else:
+        for row in range(ahead.open_nodes.releases):
+            step = ahead.open_steps[row]
+            backfilling.expect(free_steps, free_nodes, step.time, step.nodes)
         begin = backfilling.earliest_start(free_steps, free_nodes, wanted, duration, state.now)
         reserved = (begin, begin + duration, wanted)
         free_nodes.limits = 0
@@ -135,37 +142,35 @@ def _reserve(machine: Machine, ahead: Ahead, head: np.record, wanted: int, durat
 
 
 @kernel
-def _expect_held_nodes(machine: Machine) -> None:
-    """Set when the nodes that are held for bursts are expected back."""
-    jobs, lists, now = machine.jobs, machine.lists, machine.state.now
-    for place in range(machine.lengths[COLLECTING]):
-        number = lists[COLLECTING, place]
-        burst = jobs[number]
-        arrival = now if burst.submit_time <= now else max(now, burst.expected_arrival)
-        burst.expected_end = arrival + burst.requested_time
-        insert(machine, EXPECTED, number)
+def _held_until(burst: np.record, now: float) -> float:
+    """When the nodes that are held for a burst are expected back: see the rule above."""
+    arrival = now if burst.submit_time <= now else max(now, burst.expected_arrival)
+    return arrival + burst.requested_time
 
 
 @kernel
-def _fill_steps(machine: Machine, ahead: Ahead, head: np.record) -> None:
+def _fill_steps(
+    jobs: np.recarray,
+    expected: np.ndarray,
+    rules: np.record,
+    state: np.record,
+    head: np.record,
+    free_nodes: np.record,
+    free_steps: np.recarray,
+) -> None:
     """Write the profile of the nodes that are free for the queue's head, by expected ends.
 
     When a burst gives back its nodes, fewer are in use by bursts, and more of the reserved ones are
     kept from the head.
     """
-    jobs, lists, rules = machine.jobs, machine.lists, machine.rules
-    free_nodes, free_steps = ahead.free_nodes, ahead.free_steps
-    size, used = machine.lengths[EXPECTED], machine.state.used
+    used = state.used
     kept = _nodes_kept_from(head, rules, used)
-    free_nodes.free, free_nodes.releases = machine.state.free - kept, size
-    for place in range(size):
-        job = jobs[lists[EXPECTED, place]]
+    free_nodes.free, free_nodes.releases = state.free - kept, expected.size
+    for place in range(expected.size):
+        job = jobs[expected[place]]
         nodes = job.held if job.collecting else job.width
         used -= nodes if job.on_demand else 0
         kept_then = _nodes_kept_from(head, rules, used)
-        step = free_steps[size - 1 - place]
+        step = free_steps[expected.size - 1 - place]
         step.time, step.nodes = job.expected_end, nodes + kept - kept_then
         kept = kept_then
-    for row in range(ahead.open_nodes.releases):
-        step = ahead.open_steps[row]
-        backfilling.expect(free_steps, free_nodes, step.time, step.nodes)

@@ -12,20 +12,21 @@
 6. under `shrink`, jobs that shrank take back free nodes (`_expand_jobs`);
 7. batch jobs start (`easy.backfill`).
 
-*When a burst arrives*, it begins to collect nodes: it takes those that are free. If these and the
-nodes that running jobs are already to give it do not suffice, a plan is made, which says which
-other jobs make way for it, and how (`planning.make_way`). This is Python, as it uses the solvers of
-`cosimlib.eviction`. So `run` returns `PLAN_NEEDED`, and is called again once the plan is made.
-Where no plan can give enough nodes, the burst waits, and is asked again at each later instant.
+*When a burst arrives*, it begins to collect nodes. It takes those that are free. Some running jobs
+may already be about to leave it their nodes. If all these nodes do not suffice, a plan says which
+other jobs make way for the burst, and how (`planning.make_way`). Plans are made in Python, which
+calls the solvers of `cosimlib.eviction`. So `run` returns `PLAN_NEEDED`, and is called again once
+the plan is made. If not even all running jobs could give enough nodes, no plan is made: the burst
+waits, and this is looked at again at each later instant.
 
-*A burst starts* as soon as the nodes held for it, and those of the jobs that are to be killed for
-it, suffice. These jobs are killed at that moment and not before, so that no node idles for the
-burst. If nodes came free in the meantime, the jobs with most to lose are spared. So are jobs that
-have not completed their checkpoint.
+*A burst starts* as soon as the nodes held for it and those of the jobs that are to be killed for it
+suffice. These jobs are killed at that moment and not before, so that no node idles for the burst.
+If nodes came free in the meantime, fewer jobs are killed: those with most to lose are spared. Jobs
+that have not completed their checkpoint by then are spared, too.
 
-*What an eviction frees beyond the burst's need* goes to the other bursts that collect nodes, at the
-same instant, and to batch jobs only after that. For this, all bursts are served again after each
-start, from the one that began to collect first.
+*Excess nodes.* An eviction may free more nodes than the burst needs. They go to the other bursts
+that collect nodes, at the same instant, and to batch jobs only after that. Earlier bursts come
+first: after each start, all bursts are served again, from the one that began to collect first.
 """
 
 import numpy as np
@@ -130,13 +131,16 @@ def _twice_as_long(log: np.recarray) -> np.recarray:
 @kernel
 def run(machine: Machine, ahead: Ahead) -> int:
     """Go from instant to instant until nothing happens, a plan is needed, or the log is full."""
-    jobs, state = machine.jobs, machine.state
+    jobs, lengths, state = machine.jobs, machine.lengths, machine.state
     while state.serving or state.finished < jobs.size:
         if not state.serving:
             instant = _next_instant(machine, ahead)
             if instant == np.inf:
                 return ENDED
-            if not _has_room(machine):
+            # An instant adds one eviction per job at most, and four stretches per job or burst.
+            evictions = state.evictions + lengths[RUNNING]
+            stretches = state.stretches + 4 * (lengths[RUNNING] + lengths[COLLECTING])
+            if stretches > machine.stretches.size or evictions > machine.evictions.size:
                 return LOG_FULL
             state.now = state.exact = instant
             _end_and_stop_jobs(machine)
@@ -152,15 +156,6 @@ def run(machine: Machine, ahead: Ahead) -> int:
             _expand_jobs(machine)
         backfill(machine, ahead)
     return ENDED
-
-
-@kernel
-def _has_room(machine: Machine) -> bool:
-    """Whether the logs have room for all that can happen at one instant."""
-    lengths, state = machine.lengths, machine.state
-    rows = 4 * (lengths[RUNNING] + lengths[COLLECTING])
-    evictions = state.evictions + lengths[RUNNING]
-    return state.stretches + rows <= machine.stretches.size and evictions <= machine.evictions.size
 
 
 @kernel
@@ -212,7 +207,7 @@ def _end_and_stop_jobs(machine: Machine) -> None:
             place += 1
             continue
         if job.action == KILL:
-            set_exact_instant(machine, number)
+            set_exact_instant(job, machine.rules, state)
         else:
             stop_job(machine, number)
         if job.write_time == 0.0:
@@ -246,7 +241,7 @@ def _end_job(machine: Machine, number: int) -> None:
     state, job = machine.state, machine.jobs[number]
     burst = job.makes_way_for
     log_stretch(machine, number)
-    set_exact_instant(machine, number)
+    set_exact_instant(job, machine.rules, state)
     if job.shares_with != NO_JOB or job.hosts > 0:
         end_sharing(machine, number)
     remove_job(machine, number)
@@ -267,7 +262,7 @@ def _evict(machine: Machine, number: int) -> None:
         job.reread = job.sys_write
     elif job.action == APP or kept > job.saved:
         job.reread = job.app_write
-    log_eviction(machine, number, done, kept)
+    log_eviction(machine.evictions, machine.state, number, job, done, kept)
     job.saved = kept
     remove_job(machine, number)
     insert(machine, QUEUE, number)
@@ -315,7 +310,7 @@ def _serve(machine: Machine) -> None:
 
 @kernel
 def _needs_plan(machine: Machine, number: int) -> bool:
-    """Whether a burst lacks nodes that a plan made now would give it.
+    """Whether a burst lacks nodes that running jobs could give to it by a plan made now.
 
     Plans are made once the burst has arrived. At a notice they are made as well under `PREPARE` and
     `PREDICT`, except for sharing.

@@ -50,7 +50,7 @@ def _log_burst(machine: Machine, number: int, start: float, before: float) -> No
     now, burst = machine.state.now, machine.jobs[number]
     done, turn_end = burst.logged_progress, now
     if burst.hosts > 0:
-        turn_end = _turn_end(machine, burst, start)
+        turn_end = _turn_end(burst, machine.rules, start, now)
     add_stretch(machine, BURST, number, start, turn_end, burst.nodes, before, done)
     add_stretch(machine, TURN, number, turn_end, now, burst.width, done, done)
 
@@ -61,7 +61,8 @@ def _log_computing(machine: Machine, number: int, start: float, before: float) -
     now, job = machine.state.now, machine.jobs[number]
     read_until = max(start, min(time_of(job, machine.rules, job.reread), now))
     if job.shares_with != NO_JOB:
-        turn_end = _turn_end(machine, machine.jobs[job.shares_with], start)
+        burst = machine.jobs[job.shares_with]
+        turn_end = _turn_end(burst, machine.rules, start, now)
         rest = job.width - job.lent
         add_stretch(machine, TURN, number, start, turn_end, rest, before, before)
         reading = rounded(machine.rules, (read_until - start) * job.speed)
@@ -72,9 +73,9 @@ def _log_computing(machine: Machine, number: int, start: float, before: float) -
 
 
 @kernel
-def _turn_end(machine: Machine, burst: np.record, start: float) -> float:
-    """When the turns of a burst end if all of them since the start are taken first."""
-    return start + rounded(machine.rules, (machine.state.now - start) * burst.speed)
+def _turn_end(burst: np.record, rules: np.record, start: float, now: float) -> float:
+    """When the turns of a burst end if all of them from the start until now are taken first."""
+    return start + rounded(rules, (now - start) * burst.speed)
 
 
 @kernel
@@ -99,13 +100,14 @@ def add_stretch(
 
 
 @kernel
-def log_eviction(machine: Machine, number: int, done: float, kept: float) -> None:
+def log_eviction(
+    evictions: np.recarray, state: np.record, number: int, job: np.record, done: float, kept: float
+) -> None:
     """Log that a job is evicted now, with the progress that it has done and that it keeps."""
-    now, job = machine.state.now, machine.jobs[number]
-    eviction = machine.evictions[machine.state.evictions]
-    machine.state.evictions += 1
+    eviction = evictions[state.evictions]
+    state.evictions += 1
     eviction.job, eviction.attempt = number, job.attempt
     eviction.burst, eviction.action = job.makes_way_for, job.action
-    eviction.decided, eviction.time = job.decided, now
-    eviction.since = now if np.isnan(job.stopped) else job.stopped
+    eviction.decided, eviction.time = job.decided, state.now
+    eviction.since = state.now if np.isnan(job.stopped) else job.stopped
     eviction.done, eviction.kept = done, kept

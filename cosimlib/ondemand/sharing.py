@@ -58,48 +58,27 @@ def start_sharing(machine: Machine, hosts: np.ndarray) -> None:
 
 @kernel
 def end_sharing(machine: Machine, number: int) -> None:
-    """End the part of a burst, or of one of its hosts, in their sharing; it ends now itself."""
-    jobs = machine.jobs
-    if jobs[number].on_demand:
-        _log_sharing(machine, number)
-        _release_hosts(machine, number)
-    else:
-        _log_sharing(machine, jobs[number].shares_with)
-        _leave_burst(machine, number)
-
-
-@kernel
-def _log_sharing(machine: Machine, burst: int) -> None:
-    """Log what a burst and all its hosts did, so that their stretches end together."""
-    jobs, lists = machine.jobs, machine.lists
-    for place in range(machine.lengths[RUNNING]):
-        if jobs[lists[RUNNING, place]].shares_with == burst:
+    """End the sharing of a burst that ends now, or the part in it of a host that does."""
+    jobs, lists, lengths, state = machine.jobs, machine.lists, machine.lengths, machine.state
+    burst_number = number if jobs[number].on_demand else jobs[number].shares_with
+    burst = jobs[burst_number]
+    # The stretches of the burst and of all its hosts end together.
+    for place in range(lengths[RUNNING]):
+        if jobs[lists[RUNNING, place]].shares_with == burst_number:
             log_stretch(machine, lists[RUNNING, place])
-    log_stretch(machine, burst)
-
-
-@kernel
-def _release_hosts(machine: Machine, burst: int) -> None:
-    """Let all hosts of a burst that ends go on at full speed."""
-    jobs, lists = machine.jobs, machine.lists
-    for place in range(machine.lengths[RUNNING]):
-        number = lists[RUNNING, place]
-        host = jobs[number]
-        if host.shares_with == burst:
-            host.shares_with, host.lent = NO_JOB, 0
-            change_speed(machine, number, host.width, 1.0)
-    jobs[burst].hosts = 0
-
-
-@kernel
-def _leave_burst(machine: Machine, number: int) -> None:
-    """Give the nodes that a host lent to its burst when the host ends."""
-    jobs, host = machine.jobs, machine.jobs[number]
-    burst = jobs[host.shares_with]
-    lent = host.lent
-    host.width -= lent
-    burst.hosts -= 1
-    machine.state.used += lent
-    speed = 1.0 if burst.hosts == 0 else burst.speed
-    change_speed(machine, host.shares_with, burst.width + lent, speed)
-    host.shares_with, host.lent = NO_JOB, 0
+    log_stretch(machine, burst_number)
+    if number == burst_number:
+        burst.hosts = 0
+        for place in range(lengths[RUNNING]):
+            host = jobs[lists[RUNNING, place]]
+            if host.shares_with == burst_number:
+                host.shares_with, host.lent = NO_JOB, 0
+                change_speed(machine, lists[RUNNING, place], host.width, 1.0)
+    else:
+        host, lent = jobs[number], jobs[number].lent
+        host.shares_with, host.lent = NO_JOB, 0
+        host.width -= lent
+        state.used += lent
+        burst.hosts -= 1
+        speed = 1.0 if burst.hosts == 0 else burst.speed
+        change_speed(machine, burst_number, burst.width + lent, speed)

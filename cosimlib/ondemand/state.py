@@ -118,7 +118,7 @@ work, work_time, speed
     Of a running job: seconds of work that the attempt had done at the moment `work_time`, at full
     speed, and seconds of work per second since then (see above).
 width
-    Of a running job: the nodes that it has; of a burst that shares nodes, those of its own.
+    Of a running job: its nodes, without those that hosts lend to it.
 stopped
     Since when the job stands still; NaN: it does not.
 ends_at
