@@ -312,7 +312,7 @@ def sharing_of(
     sharing.jobs.run_time = sharing.jobs.work_left = arrays.run_time
     sharing.jobs.memory = memory if finite else 0.0
     free = system.memory_per_node if finite else math.inf
-    sharing.nodes.memory = sharing.nodes.least_free = free
+    sharing.nodes.memory = sharing.blocks.least_free = free
     return sharing
 
 
@@ -375,7 +375,7 @@ def _run(
             stop = np.nextafter(moment, math.inf) if moment < until else until
             status = kernel.advance(sharing, run, drawn, series, stop)
             while status == kernel.NEEDS_SLOTS:
-                sharing = kernel.with_more_slots(sharing)
+                sharing = maxmin.with_more_slots(sharing)
                 status = kernel.advance(sharing, run, drawn, series, stop)
             if moment < until:
                 running = np.flatnonzero(sharing.jobs.rate)
