@@ -51,14 +51,24 @@ RUN = record_type(
 - `now` (s): the instant up to which all is integrated; `unfinished`: 1 if that instant broke off
   for want of slots, so that it is to be finished
 - `total`, `present`: the sums of rates × nodes and of nodes over the jobs present
-- `submitted`: how many jobs are; `queued`: length of the list `queue`
+- `submitted`: how many jobs are; `queued`: length of the list of jobs that wait
 - `freed`: on how many nodes memory came free so far
-- `slowed`: length of the list `slowed`; `restore` (s): when these nodes have their speed back
+- `slowed`: length of the list of slowed nodes; `restore` (s): when these have their speed back
 - `drawn`: how many of the slowdowns that are drawn have passed
 """
 
 SLOWDOWN = record_type(floats="time speed", integers="node")
 """A slowdown: start of the step (s), node, speed of the node in that step."""
+
+
+class Lists(NamedTuple):
+    """Lists of the event loop: jobs that wait for memory, in order, and nodes that are slowed.
+
+    The record of the simulation has their lengths, `queued` and `slowed`.
+    """
+
+    queue: np.ndarray
+    slowed: np.ndarray
 
 
 class Series(NamedTuple):
@@ -70,6 +80,11 @@ class Series(NamedTuple):
     begin: float
     width: float
     sums: np.ndarray
+
+
+def empty_lists(sharing: Sharing) -> Lists:
+    """No job waits, and no node is slowed."""
+    return Lists(np.empty(sharing.jobs.size, np.int64), np.empty(sharing.nodes.size, np.int64))
 
 
 def no_noise() -> np.recarray:
@@ -110,7 +125,12 @@ def draw_noise(
 
 @kernel
 def advance(
-    sharing: Sharing, run: np.record, noise: np.recarray, series: Series, until: float
+    sharing: Sharing,
+    run: np.record,
+    lists: Lists,
+    noise: np.recarray,
+    series: Series,
+    until: float,
 ) -> int:
     """Simulate up to `until`; DONE, PAUSED there, or NEEDS_SLOTS where a row of jobs is full.
 
@@ -125,8 +145,8 @@ def advance(
             return DONE if now == np.inf else PAUSED
         run.unfinished = 1
         _end_jobs(sharing, run, now)
-        _slow_down(sharing, run, noise, now)
-        if not _admit(sharing, run, now):
+        _slow_down(sharing, run, lists.slowed, noise, now)
+        if not _admit(sharing, run, lists.queue, now):
             return NEEDS_SLOTS
         if run.spmd:
             maxmin.settle(sharing, maxmin.MOST_ROUNDS)
@@ -174,13 +194,15 @@ def _end_jobs(sharing: Sharing, run: np.record, now: float) -> None:
 
 
 @kernel
-def _slow_down(sharing: Sharing, run: np.record, noise: np.recarray, now: float) -> None:
+def _slow_down(
+    sharing: Sharing, run: np.record, slowed: np.ndarray, noise: np.recarray, now: float
+) -> None:
     """Nodes whose slow step is over have their speed back; others are slowed for a step."""
     # Instants are a step apart at least; late times are rounded.
     latest = now + 0.5 * run.step
     if run.slowed > 0 and run.restore <= latest:
         for place in range(run.slowed):
-            maxmin.resize(sharing, sharing.slowed[place], run.speed, run.spmd)
+            maxmin.resize(sharing, slowed[place], run.speed, run.spmd)
         run.slowed = 0
     # Nothing but idle time is passed over: else every step with noise is an instant.
     while run.drawn < noise.size and noise[run.drawn].time <= latest:
@@ -188,18 +210,18 @@ def _slow_down(sharing: Sharing, run: np.record, noise: np.recarray, now: float)
         run.drawn += 1
         if slowdown.time >= now - 0.5 * run.step:
             maxmin.resize(sharing, slowdown.node, run.speed * slowdown.speed, run.spmd)
-            sharing.slowed[run.slowed] = slowdown.node
+            slowed[run.slowed] = slowdown.node
             run.slowed += 1
             run.restore = slowdown.time + run.step
 
 
 @kernel
-def _admit(sharing: Sharing, run: np.record, now: float) -> bool:
+def _admit(sharing: Sharing, run: np.record, queue: np.ndarray, now: float) -> bool:
     """Start what there is memory for: the queue in order, then the jobs submitted now.
 
     All of these join the queue first; with one look at each, what cannot start stays in order.
     """
-    jobs, queue, kept, has_slots = sharing.jobs, sharing.queue, 0, True
+    jobs, kept, has_slots = sharing.jobs, 0, True
     while run.submitted < jobs.size and jobs[run.submitted].submit_time <= now:
         queue[run.queued] = run.submitted
         run.queued += 1

@@ -85,9 +85,9 @@ BOUNDS = record_type(floats="least_free", integers="least_load")
 LOAD = record_type(integers="nodes tally")
 """A number of jobs: how many `nodes` have so many, and a scratch `tally` of some of these nodes."""
 
-SLOT = record_type(floats="limit", integers="at")
-"""Scratch for a job on the node that is looked at: what limits its rate elsewhere, and `at` which
-node."""
+SLOT = record_type(floats="limit", integers="is_local at")
+"""Scratch for a job on the node that is looked at: whether this node is its bottleneck, `is_local`;
+what limits its rate on its other nodes, and `at` which of them."""
 
 COUNTS = record_type(integers="changed")
 """How many jobs are in the list `changed`."""
@@ -107,14 +107,8 @@ class Sharing(NamedTuple):
         One for each number of jobs that a row of `on` has room for, from 0.
     slots : records of `SLOT`
         One for each place in a row of `on`.
-    local : np.ndarray
-        Scratch: places in a row of `on` of the jobs whose bottleneck this node is.
     changed : np.ndarray
         Jobs whose rate changed at this instant; `counts` has their number.
-    queue : np.ndarray
-        Jobs that wait for memory, in order; the event loop has their number.
-    slowed : np.ndarray
-        Nodes that are slowed; the event loop has their number.
     pending, finish : record of `kernels.heap.HEAP`
         The heaps of nodes to be settled and of running jobs.
     counts : record of `COUNTS`
@@ -127,10 +121,7 @@ class Sharing(NamedTuple):
     on: np.ndarray
     loads: np.recarray
     slots: np.recarray
-    local: np.ndarray
     changed: np.ndarray
-    queue: np.ndarray
-    slowed: np.ndarray
     pending: np.record
     finish: np.record
     counts: np.record
@@ -151,10 +142,7 @@ def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, slots: i
         on=np.empty((nodes, slots), np.uint32),
         loads=loads,
         slots=records(slots, SLOT),
-        local=np.empty(slots, np.int64),
         changed=np.empty(n, np.int64),
-        queue=np.empty(n, np.int64),
-        slowed=np.empty(nodes, np.int64),
         pending=records(1, HEAP)[0],
         finish=records(1, HEAP)[0],
         counts=records(1, COUNTS)[0],
@@ -168,12 +156,7 @@ def with_more_slots(sharing: Sharing) -> Sharing:
     on[:, :slots] = sharing.on
     loads = records(2 * slots + 1, LOAD)
     loads[: slots + 1] = sharing.loads
-    return sharing._replace(
-        on=on,
-        loads=loads,
-        slots=records(2 * slots, SLOT),
-        local=np.empty(2 * slots, np.int64),
-    )
+    return sharing._replace(on=on, loads=loads, slots=records(2 * slots, SLOT))
 
 
 @kernel
@@ -194,7 +177,7 @@ def join(sharing: Sharing, job: int) -> None:
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = signed(sharing.members[place])
         sharing.nodes[node].used += level
-        if node == at or sharing.nodes[node].level < np.inf or _is_full(sharing, node):
+        if node == at or sharing.nodes[node].level < np.inf or _is_full(sharing.nodes[node]):
             heap.decrease_key(sharing.nodes, sharing.pending, node, level)
 
 
@@ -225,7 +208,7 @@ def resize(sharing: Sharing, node: int, capacity: float, spmd: int) -> None:
         _give_part(sharing, node, sharing.nodes[node].load)
     elif level < np.inf:
         heap.decrease_key(nodes, pending, node, max(0.0, level - max(0.0, less)))
-    elif sharing.nodes[node].load > 0 and _is_full(sharing, node):
+    elif sharing.nodes[node].load > 0 and _is_full(sharing.nodes[node]):
         heap.decrease_key(nodes, pending, node, 0.0)
 
 
@@ -247,50 +230,48 @@ def settle(sharing: Sharing, most_rounds: int) -> int:
 @kernel
 def _settle_node(sharing: Sharing, node: int) -> None:
     """Set the level of `node` and the rates of its jobs; mark the nodes that may now be wrong."""
+    jobs, slots = sharing.jobs, sharing.slots
     load, level = sharing.nodes[node].load, sharing.nodes[node].level
-    capacity = sharing.nodes[node].capacity
-    lowest, local_jobs = np.inf, signed(0)
+    capacity, lowest_local = sharing.nodes[node].capacity, np.inf
     for place in range(load):
         job = signed(sharing.on[node, place])
-        rate, is_local = sharing.jobs[job].rate, sharing.jobs[job].bottleneck == node
-        sharing.slots[place].limit = np.inf if is_local else rate
-        lowest = min(lowest, rate if is_local else np.inf)
-        sharing.local[local_jobs] = place
-        local_jobs += is_local
+        slots[place].is_local = jobs[job].bottleneck == node
+        slots[place].limit = np.inf if slots[place].is_local else jobs[job].rate
+        if slots[place].is_local:
+            lowest_local = min(lowest_local, jobs[job].rate)
     # Jobs bottlenecked here are limited elsewhere at their rate or above: no need to know where,
     # unless one would rise.
-    new = _level(sharing.slots, load, capacity, level)
-    if new > lowest and _find_limits(sharing, node, local_jobs, new):
-        new = _level(sharing.slots, load, capacity, new)
+    new = _level(slots, load, capacity, level)
+    if new > lowest_local and _find_limits(sharing, node, new):
+        new = _level(slots, load, capacity, new)
     if new != level and not abs(new - level) <= TOLERANCE * min(new, level):
         sharing.nodes[node].level = new
     else:
         new = level
     for place in range(load):
         job = signed(sharing.on[node, place])
-        is_elsewhere = sharing.jobs[job].bottleneck != node
-        if is_elsewhere and new < sharing.jobs[job].rate * (1.0 - TOLERANCE):
+        if not slots[place].is_local and new < jobs[job].rate * (1.0 - TOLERANCE):
             _move(sharing, job, new, node, node)
-    for number in range(local_jobs):
-        place = sharing.local[number]
+    for place in range(load):
         job = signed(sharing.on[node, place])
-        if sharing.slots[place].limit < new:
-            _move(sharing, job, sharing.slots[place].limit, sharing.slots[place].at, node)
-        elif sharing.jobs[job].rate != new:
+        if slots[place].is_local and slots[place].limit < new:
+            _move(sharing, job, slots[place].limit, slots[place].at, node)
+        elif slots[place].is_local and jobs[job].rate != new:
             _move(sharing, job, new, node, node)
     if new == np.inf:
         used = 0.0
         for place in range(load):
-            used += sharing.jobs[signed(sharing.on[node, place])].rate
+            used += jobs[signed(sharing.on[node, place])].rate
         sharing.nodes[node].used = used
 
 
 @kernel
-def _find_limits(sharing: Sharing, node: int, local_jobs: int, wanted: float) -> bool:
+def _find_limits(sharing: Sharing, node: int, wanted: float) -> bool:
     """Find what keeps jobs bottlenecked at `node` below `wanted` elsewhere, if anything."""
     some_limit = False
-    for number in range(local_jobs):
-        place = sharing.local[number]
+    for place in range(sharing.nodes[node].load):
+        if not sharing.slots[place].is_local:
+            continue
         job = signed(sharing.on[node, place])
         limit, at = wanted, NONE
         for member in range(sharing.jobs[job].first, sharing.jobs[job].last):
@@ -347,9 +328,9 @@ def _level_as_is(sharing: Sharing, node: int) -> float:
 
 
 @kernel
-def _is_full(sharing: Sharing, node: int) -> bool:
-    """Whether the rates on `node` might exceed its capacity, rounding aside."""
-    return sharing.nodes[node].used > sharing.nodes[node].capacity * (1.0 + TOLERANCE)
+def _is_full(node: np.record) -> bool:
+    """Whether the rates on a node might exceed its capacity, rounding aside."""
+    return node.used > node.capacity * (1.0 + TOLERANCE)
 
 
 @kernel
@@ -372,7 +353,7 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
         if (level < np.inf) & (absent | (key < sharing.nodes[node].key)):
             if node != here:
                 heap.push(sharing.nodes, sharing.pending, node, key)
-        elif more > 0.0 and (level == np.inf) & _is_full(sharing, node) and node != here:
+        elif more > 0.0 and (level == np.inf) & _is_full(sharing.nodes[node]) and node != here:
             heap.decrease_key(sharing.nodes, sharing.pending, node, before)
 
 

@@ -23,7 +23,7 @@ from cosimlib.workload import Workload
 
 NO_NOISE = loop.no_noise()
 EVENTS = 3_000
-State = tuple[maxmin.Sharing, np.record]
+State = tuple[maxmin.Sharing, np.record, loop.Lists]
 
 
 def sharing_rows(days: int = 600) -> Iterator[tuple]:
@@ -69,17 +69,20 @@ def _after(workload: Workload, until: float) -> State:
     """The state of a time-shared machine at a time."""
     sharing = sharing_of(in_steps(workload), workload.machine, slots=128)
     run = records(1, RUN, speed=1.0, step=10.0, spmd=True)[0]
-    series = Series(0.0, DAY, np.zeros((int(until / DAY) + 1, 3)))
-    assert loop.advance(sharing, run, NO_NOISE, series, until) == loop.PAUSED
-    return sharing, run
+    lists, series = loop.empty_lists(sharing), Series(0.0, DAY, np.zeros((int(until / DAY) + 1, 3)))
+    assert loop.advance(sharing, run, lists, NO_NOISE, series, until) == loop.PAUSED
+    return sharing, run, lists
 
 
 @kernel
-def _events(sharing: maxmin.Sharing, run: np.record, noise: np.recarray, most: int) -> int:
+def _events(
+    sharing: maxmin.Sharing, run: np.record, lists: loop.Lists, noise: np.recarray, most: int
+) -> int:
     """Let up to `most` instants happen; return how many did."""
     series = Series(run.now, np.inf, np.zeros((1, 3)))
     for done in range(most):
         now = loop.next_instant(sharing, run, noise)
-        if loop.advance(sharing, run, noise, series, np.nextafter(now, np.inf)) != loop.PAUSED:
+        until = np.nextafter(now, np.inf)
+        if loop.advance(sharing, run, lists, noise, series, until) != loop.PAUSED:
             return done
     return most
