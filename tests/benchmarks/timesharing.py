@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cosimlab.timesharing import simulate_batch
 from cosimlib import synthetic
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import records
 from cosimlib.timesharing import kernel as loop
-from cosimlib.timesharing import maxmin, simulate_batch, simulate_timesharing
+from cosimlib.timesharing import maxmin, simulate_timesharing
 from cosimlib.timesharing.kernel import RUN, Series
 from cosimlib.timesharing.simulation import in_steps, sharing_of
 from cosimlib.units import DAY

@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cosimlab import timesharing as batches
+from cosimlab.timesharing import simulate_batch, with_node_memory
 from cosimlib import synthetic, timesharing
 from cosimlib.audit import audit
 from cosimlib.explorers import explore_timesharing
@@ -15,7 +17,7 @@ from cosimlib.explorers.timesharing import _around
 from cosimlib.figures.timesharing_moment import BANDS, plot_sharing
 from cosimlib.metrics import busy_stretch, offered_load
 from cosimlib.system import System
-from cosimlib.timesharing import simulate_batch, simulate_timesharing, with_node_memory
+from cosimlib.timesharing import simulate_timesharing
 
 DAY, HOUR = 86_400.0, 3_600.0
 SMALL = synthetic.edison(2, nodes=20, load=0.89)
@@ -124,8 +126,8 @@ def test_a_draw_simulates_what_can_differ_once(monkeypatch):
         return run
 
     both = ["simulate_timesharing", "simulate_batch"]
-    for name in both:
-        monkeypatch.setattr(timesharing, name, counted(getattr(timesharing, name)))
+    for module, name in zip((timesharing, batches), both, strict=True):
+        monkeypatch.setattr(module, name, counted(getattr(module, name)))
     panel = explore_timesharing(SMALL)
     for name, value, expected in (
         ("at", 72_000.0, both[:1]),

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cosimlab.timesharing import simulate_batch
 from cosimlib.figures.timesharing_moment import NO_JOBS, plot_sharing
 from cosimlib.system import System
-from cosimlib.timesharing import simulate_batch, simulate_timesharing
+from cosimlib.timesharing import simulate_timesharing
 from cosimlib.timesharing.schedule import (
     BANDS,
     crowd_table,

@@ -10,18 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cosimlab.timesharing import with_noise
 from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.kernels.records import records
 from cosimlib.system import System
-from cosimlib.timesharing import (
-    draw_noise,
-    in_steps,
-    kernel,
-    simulate_timesharing,
-    simulation,
-    with_noise,
-)
+from cosimlib.timesharing import draw_noise, in_steps, kernel, simulate_timesharing, simulation
 from cosimlib.timesharing.kernel import RUN, Series, no_noise, noise_between
 from cosimlib.workload import Workload
 from tests.timesharing.naive import Shared

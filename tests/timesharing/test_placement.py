@@ -6,13 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cosimlab.timesharing import simulate_batch, with_node_memory
 from cosimlib import synthetic
 from cosimlib.system import System
-from cosimlib.timesharing import (
-    simulate_batch,
-    simulate_timesharing,
-    with_node_memory,
-)
+from cosimlib.timesharing import simulate_timesharing
 from cosimlib.timesharing.kernel import SPARE
 from cosimlib.workload import InvalidWorkloadError, Workload
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlab.timesharing import simulate_batch
 from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.display import percent
@@ -34,13 +35,7 @@ from cosimlib.schedule import Schedule
 from cosimlib.sweep import Workers, sweep
 from cosimlib.synthetic.assumptions import Assumptions
 from cosimlib.synthetic.edison import EDISON, UTILIZATION, edison
-from cosimlib.timesharing import (
-    NOISE,
-    RunSummary,
-    simulate_batch,
-    simulate_timesharing,
-    summarize_run,
-)
+from cosimlib.timesharing import NOISE, RunSummary, simulate_timesharing, summarize_run
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
