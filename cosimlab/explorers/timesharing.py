@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cosimlab import timesharing as batches
 from cosimlab import twins
 from cosimlab.explorers.knobs import Knob, Settings, cached
 from cosimlab.explorers.logs import Log, estimated
@@ -143,7 +144,7 @@ class _Runs(Timeline):
 
     def _in_batch(self, now: Settings) -> Schedule:
         asked = {name: now[name] for name in NOISE}
-        return timesharing.simulate_batch(self.loaded(now), self.part(now).system, **asked)
+        return batches.simulate_batch(self.loaded(now), self.part(now).system, **asked)
 
     def _time_shared(self, now: Settings) -> TimesharedSchedule:
         """With shares around the moment, if there is one."""
@@ -185,7 +186,7 @@ def _filled(log: Log) -> Log:
     log = estimated(log)
     before = log.workload
     own = log.system.memory_per_node if log.system.memory_per_node > 0 else None
-    workload = timesharing.with_node_memory(before, memory_per_node=own, node_starts=MOST_STARTS)
+    workload = batches.with_node_memory(before, memory_per_node=own, node_starts=MOST_STARTS)
     known = before.column("memory").notna().any()
     gigabytes = check.machine(workload.machine, workload.name).memory_per_node
     return log.of(

@@ -11,7 +11,7 @@ A single preemption, at any moment of a schedule
 - `execution_states`: the moments; `preemption_values`, `occupants`: vectors and jobs on the nodes
 - `prioritize`: priorities of jobs, by which PAP+ values nodes
 - `preempted_jobs`: the jobs that a preemption touches
-- `wasted_cycles`: what it wastes; `touched`: the jobs on the nodes that it takes
+- `wasted_cycles`: what it wastes; `taken_jobs`: the jobs on the nodes that it takes
 - `least_waste`: the least that any choice of nodes can waste, an exact optimum
 """
 
@@ -20,27 +20,23 @@ from cosimlib.elastic.schedule import HOST, USER, ElasticSchedule
 from cosimlib.elastic.simulation import draw_preemptions, simulate_elastic
 from cosimlib.elastic.vectors import (
     GRACE_PERIODS,
-    LONG_GRACE_PERIODS,
     POLICIES,
     PREEMPTED,
     SAMPLING_INTERVAL,
-    SHORT_GRACE_PERIODS,
     execution_states,
     occupants,
     preempted_jobs,
     preemption_values,
     prioritize,
 )
-from cosimlib.elastic.waste import least_waste, touched, wasted_cycles
+from cosimlib.elastic.waste import least_waste, taken_jobs, wasted_cycles
 
 __all__ = [
     "GRACE_PERIODS",
     "HOST",
-    "LONG_GRACE_PERIODS",
     "POLICIES",
     "PREEMPTED",
     "SAMPLING_INTERVAL",
-    "SHORT_GRACE_PERIODS",
     "USER",
     "ElasticSchedule",
     "audit_elastic",
@@ -52,6 +48,6 @@ __all__ = [
     "preemption_values",
     "prioritize",
     "simulate_elastic",
-    "touched",
+    "taken_jobs",
     "wasted_cycles",
 ]

@@ -34,37 +34,60 @@ from its partition, for a user's request, and leaves it."""
 
 JOB = record_type(
     floats="submit_time run_time requested_time priority start_time end_time withdrawal",
-    integers="nodes home order place state",
+    integers="nodes home place state",
 )
-"""A job: `home` is its partition, `place` where it stands in the order of jobs by partition and
-submission, `withdrawal` when the first of its nodes is withdrawn. Row k also has the k-th job in
-that order, `order`."""
+"""A job.
+
+- `submit_time`, `run_time`, `requested_time` (s), `nodes`, `priority`
+- `home`: its partition; `place`: its place in the order by partition and submission
+- `state`: 0 before its submission, then `WAITING`, `RUNNING` or `DONE`
+- `start_time`, `end_time` (s): of its latest run, the end as it will be if the job is not killed
+- `withdrawal` (s): when the first of its nodes is withdrawn; infinite if none of them drains
+"""
 
 NODE = record_type(
     floats="deadline use back since elapsed part value",
     integers="owner job former reported chosen",
 )
-"""A node: `deadline` is when it is withdrawn, infinite unless it drains; `use` the seconds for
-which a user wants it once it leaves, 0 if the host wants it; `back` when a user gives it back,
-infinite unless it is a user's. The others are of vectors: the `former` job at an earlier moment,
-which began `since`; what one partition `reported` then, and its `part` of the vectors; `value`, of
-its owner's vector."""
+"""A node.
+
+- `owner`: a partition, or `HOST_OWNER` or `USER_OWNER`; `job`: the job on it, or `IDLE`
+- `deadline` (s): when it is withdrawn; infinite unless it drains
+- `use` (s): for how long a user has it once it has left; 0 if the host gets it
+- `back` (s): when a user gives it back; infinite unless it is a user's
+- `former`: the job on it at the moment that partitions report, or `IDLE`; `since` (s): the start of
+  that job's run
+- `reported`, `elapsed` (s): that job and how long it had run, if it is of the partition whose
+  vector is computed; `part`: the node's value in that vector
+- `value`: the node's value in the vector of its owner
+- `chosen`: 1 while it is among the nodes that a preemption is about to take
+"""
 
 PARTITION = record_type(integers="nodes policy head last waiting changed usable idle lends")
-"""A partition: its size and policy; no job waits before the place `head`, those before `last` are
-submitted; `waiting` nodes that its jobs want in all; whether something `changed` that may let a job
-start. Of its nodes that do not drain, `usable` in all and `idle`; whether it `lends` them now."""
+"""A partition.
+
+- `nodes`: its size; `policy`: by which it values its nodes
+- `head`, `last`: places in the order of jobs; the jobs that wait are from `head` to before `last`
+- `waiting`: nodes that its waiting jobs want in all
+- `changed`: 1 if something happened that may let a job start
+- `usable`: how many of its nodes do not drain; `idle`: how many of these run no job
+- `lends`: 1 if nodes may be taken from it in the decision under way
+"""
 
 RUN = record_type(
     floats="grace_period staleness",
     integers="submitted served events reported free releases limits",
 )
-"""The knobs of a simulation; how many jobs are submitted, preemptions served, events logged, and
-reported by partitions to the host; what `backfilling` keeps in a pass."""
+"""A simulation.
+
+- `grace_period`, `staleness` (s): its knobs
+- `submitted`: jobs so far; `served`: preemptions so far; `events`: how many were logged, also those
+  for which the log has no row; `reported`: how many of them are in the partitions' reports
+- `free`, `releases`, `limits`: of the pass under way (see `kernels.backfilling`)
+"""
 
 REQUEST = record_type(floats="time duration", integers="nodes granted")
-"""A preemption of a user, and how many nodes it was granted."""
-
+"""A preemption of a user (s), and how many nodes it was granted."""
 
 EVENT = record_type(floats="time", integers="kind subject other")
 """An event: the job or node that it happens to, and another number: the job that holds a node; for
@@ -73,12 +96,23 @@ node; for one that leaves, the job that is killed."""
 
 
 class State(NamedTuple):
-    """Jobs, nodes and partitions at an instant, scratch for expected releases and for the limits of
-    a pass, a record of `RUN`, and the log of events."""
+    """A host and its partitions at an instant.
+
+    Parameters
+    ----------
+    jobs, nodes, partitions : records of `JOB`, `NODE` and `PARTITION`
+    order : np.ndarray
+        Jobs by partition and submission.
+    expected, limits : records of `kernels.backfilling.STEP`
+        Scratch of a pass: expected releases of nodes, and limits of jobs that overtake.
+    run : record of `RUN`
+    log : records of `EVENT`
+    """
 
     jobs: np.recarray
     nodes: np.recarray
     partitions: np.recarray
+    order: np.ndarray
     expected: np.recarray
     limits: np.recarray
     run: np.record
@@ -191,10 +225,11 @@ def _hand_out(state: State, now: float) -> bool:
         if state.nodes[node].owner != HOST_OWNER:
             continue
         neediest, smallest = NONE, np.inf
-        for partition in range(partitions.size):
-            own = partitions[partition]
-            if own.usable / own.nodes < smallest and own.waiting > own.idle:
-                neediest, smallest = partition, own.usable / own.nodes
+        for number in range(partitions.size):
+            partition = partitions[number]
+            share = partition.usable / partition.nodes
+            if share < smallest and partition.waiting > partition.idle:
+                neediest, smallest = number, share
         if neediest == NONE:
             break
         _give(state, node, neediest, now)
@@ -212,9 +247,10 @@ def _rebalance(state: State, rng: np.random.Generator, now: float) -> bool:
     """
     _count_usable(state)
     missing, freed = 0, False
-    for partition in range(state.partitions.size):
-        own = state.partitions[partition]
-        missing += max(min(own.nodes - own.usable, own.waiting - own.idle), 0)
+    for number in range(state.partitions.size):
+        partition = state.partitions[number]
+        below_size = partition.nodes - partition.usable
+        missing += max(min(below_size, partition.waiting - partition.idle), 0)
     for node in range(state.nodes.size):
         missing -= state.nodes[node].deadline < np.inf and state.nodes[node].use == 0
     if missing <= 0:
@@ -243,9 +279,9 @@ def _count_usable(state: State) -> None:
         if node.owner >= 0 and node.deadline == np.inf:
             state.partitions[node.owner].usable += 1
             state.partitions[node.owner].idle += node.job == IDLE
-    for partition in range(state.partitions.size):
-        own = state.partitions[partition]
-        own.lends = own.usable > own.nodes
+    for number in range(state.partitions.size):
+        partition = state.partitions[number]
+        partition.lends = partition.usable > partition.nodes
 
 
 @kernel
@@ -333,26 +369,26 @@ def _report(state: State, then: float) -> None:
 @kernel
 def _backfill(state: State, partition: int, now: float) -> None:
     """EASY over a partition's queue: the first job that may not start has a reservation."""
-    jobs, own, run = state.jobs, state.partitions[partition], state.run
-    own.changed = 0
+    jobs, queue, run = state.jobs, state.partitions[partition], state.run
+    queue.changed = 0
     _count_usable(state)
-    run.free, run.limits, first = own.idle, 0, own.last
-    for place in range(own.head, own.last):
-        job = jobs[jobs[place].order]
+    run.free, run.limits, first_blocked = queue.idle, 0, queue.last
+    for place in range(queue.head, queue.last):
+        job = jobs[state.order[place]]
         end = now + job.requested_time
-        if run.free == 0 and first < own.last:
+        if run.free == 0 and first_blocked < queue.last:
             break
         if job.state != WAITING:
             continue
         if backfilling.may_start(state.limits, run, job.nodes, end):
             run.free -= job.nodes
             backfilling.take(state.limits, run, job.nodes, end)
-            _start(state, jobs[place].order, now)
-        elif first == own.last:
-            first = place
+            _start(state, state.order[place], now)
+        elif first_blocked == queue.last:
+            first_blocked = place
             _expect_ends(state, partition, now)
             backfilling.reserve(state.expected, state.limits, run, job.nodes, now)
-    own.head = first
+    queue.head = first_blocked
 
 
 @kernel

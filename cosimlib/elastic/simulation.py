@@ -152,11 +152,12 @@ def simulate_elastic(
     )
     requests = _requests(preemptions, total)
     partition, numbers = _partitions(workload, system), _policies(policy, names)
-    jobs = _jobs(workload, system, partition, priorities(workload, numbers))
+    order = np.argsort(partition, kind="stable")
+    jobs = _jobs(workload, system, partition, order, priorities(workload, numbers))
     nodes, partitions = _nodes(sizes, int(spare)), _queues(partition, sizes, numbers)
     runs = records(1, RUN, grace_period=grace_period, staleness=staleness)
     scratch = records(total, STEP), records(1, STEP)
-    begin = State(jobs, nodes, partitions, *scratch, runs[0], records(0, EVENT))
+    begin = State(jobs, nodes, partitions, order, *scratch, runs[0], records(0, EVENT))
     log = _simulate(begin, requests, seed)
     granted = schedule.preemption_table(requests)
     settings = granted, float(grace_period), float(staleness), int(spare)
@@ -206,22 +207,30 @@ def _simulate(begin: State, requests: np.recarray, seed: int) -> np.recarray:
     wanted = begin.jobs.nodes.sum() + requests.nodes.sum()
     room = EVENTS_PER_NODE * int(wanted + begin.jobs.size + begin.nodes.size)
     while True:
-        jobs, nodes, partitions = begin.jobs.copy(), begin.nodes.copy(), begin.partitions.copy()
-        run, log = begin.run.copy(), np.recarray(room, EVENT)
-        state = State(jobs, nodes, partitions, begin.expected, begin.limits, run, log)
+        state = begin._replace(
+            jobs=begin.jobs.copy(),
+            nodes=begin.nodes.copy(),
+            partitions=begin.partitions.copy(),
+            run=begin.run.copy(),
+            log=np.recarray(room, EVENT),
+        )
         simulate(state, requests, np.random.default_rng(seed))
-        if run.events <= room:
-            return log[: run.events].view(np.recarray)
-        room = 2 * int(run.events)
+        events = int(state.run.events)
+        if events <= room:
+            return state.log[:events].view(np.recarray)
+        room = 2 * events
 
 
 def _jobs(
-    workload: Workload, system: System, partition: np.ndarray, priority: np.ndarray
+    workload: Workload,
+    system: System,
+    partition: np.ndarray,
+    order: np.ndarray,
+    priority: np.ndarray,
 ) -> np.recarray:
     """Jobs before the first submission."""
     arrays = workload.arrays(replace(system, partitions={"all": system.total_nodes}))
-    order = np.argsort(partition, kind="stable")
-    jobs = records(partition.size, JOB, priority=priority, home=partition, order=order)
+    jobs = records(partition.size, JOB, priority=priority, home=partition)
     for name, column in arrays._asdict().items():
         jobs[name] = column
     jobs.place[order] = np.arange(partition.size)

@@ -44,10 +44,8 @@ SAMPLING_INTERVAL = 30.0
 """Seconds between two states, the paper's T."""
 PREEMPTED = 10
 """Nodes that a preemption takes, the paper's P."""
-SHORT_GRACE_PERIODS = (60.0, 120.0, 1200.0, 1800.0)
-LONG_GRACE_PERIODS = tuple(hours * HOUR for hours in range(1, 7))
-GRACE_PERIODS = SHORT_GRACE_PERIODS + LONG_GRACE_PERIODS
-"""Seconds, those of the paper's figure 3 and of its figure 4."""
+GRACE_PERIODS = (60.0, 120.0, 1200.0, 1800.0, *(hours * HOUR for hours in range(1, 7)))
+"""Seconds, those of the paper: short ones in its figure 3, one to six hours in its figure 4."""
 MOST_HELD = 2.0**31
 """Nodes of all jobs at most: 16 GiB."""
 

@@ -25,7 +25,6 @@ takes several old one-node jobs before one young job of many nodes.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,34 +33,18 @@ from cosimlib import checks as check
 from cosimlib.elastic.vectors import (
     GRACE_PERIODS,
     PREEMPTED,
+    Followed,
     check_preempted,
     checked_grace_periods,
+    evaluate,
     follow,
     moments_of,
     occupants,
     policy_number,
-    vectors_at,
 )
 from cosimlib.kernels import occupancy
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
-
-MOST_VALUES = 2_000_000
-"""Values of preemption vectors that are kept at a time."""
-
-
-class Touched(NamedTuple):
-    """The jobs on the nodes that a preemption takes at each moment (moments × nodes).
-
-    Whether a node is the `first` of its job; seconds `remaining` and `elapsed`, and `nodes` of the
-    job. An idle node is no job's first, and nothing is known of its job.
-    """
-
-    job: np.ndarray
-    first: np.ndarray
-    remaining: np.ndarray
-    elapsed: np.ndarray
-    nodes: np.ndarray
 
 
 def wasted_cycles(
@@ -98,53 +81,36 @@ def wasted_cycles(
     pd.DataFrame
         One row per state, indexed by `time`, one column per grace period.
     """
-    at, jobs = moments_of(schedule, moments), len(schedule.workload)
+    at, periods = moments_of(schedule, moments), checked_grace_periods(grace_periods)
+    jobs = len(schedule.workload)
     mask = np.ones(jobs, dtype=np.bool_) if counted is None else np.array(counted, dtype=np.bool_)
     if mask.shape != (jobs,):
         raise ValueError(f"counted has shape {mask.shape}; expected one bool for each of {jobs}")
-    periods = checked_grace_periods(grace_periods)
-    taken = touched(schedule, policy=policy, preempted=preempted, moments=at, seed=seed)
-    counts = taken.first & np.append(mask, False)[taken.job]
-    wasted = np.zeros((at.size, periods.size))
-    for place, period in enumerate(periods):
-        cycles = (taken.elapsed + period) * taken.nodes
-        cycles = np.where(counts & (taken.remaining >= period), cycles, 0.0)
-        wasted[:, place] = cycles.cumsum(axis=1)[:, -1]
-    return _by_state(wasted, at, periods)
+    taken = taken_jobs(schedule, policy=policy, preempted=preempted, moments=at, seed=seed)
+    start_time, end_time = (
+        np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
+    )
+    nodes = schedule.workload.jobs["nodes"].to_numpy(np.int64).copy()
+    return _by_state(_wasted(taken, at, start_time, end_time, nodes, mask, periods), at, periods)
 
 
-def touched(
+def taken_jobs(
     schedule: Schedule,
     *,
     policy: str = "PAP",
     preempted: int = PREEMPTED,
     moments: Sequence[float] | np.ndarray | None = None,
     seed: int = 0,
-) -> Touched:
-    """Jobs that a preemption touches, and what they have done, at each moment.
+) -> np.ndarray:
+    """The job on each node that a preemption takes, −1 on an idle node (moments × nodes taken).
 
-    The parameters are those of `wasted_cycles`.
+    Nodes are in ascending order. The parameters are those of `wasted_cycles`.
     """
     at, number = moments_of(schedule, moments), policy_number(policy)
     followed = follow(schedule, [number])
     check_preempted(preempted, followed.total_nodes)
     check.seed(seed)
-    line, rng = followed.line, np.random.default_rng(seed)
-    parts = []
-    for some in np.array_split(at, 1 + at.size * followed.total_nodes // MOST_VALUES):
-        values, jobs = vectors_at(followed, some, number, rng)
-        nodes = np.sort(np.argsort(values, axis=1, kind="stable")[:, :preempted], axis=1)
-        parts.append(np.take_along_axis(jobs, nodes, axis=1))
-    job = np.concatenate(parts)
-    order = np.argsort(job, axis=1, kind="stable")
-    again = np.diff(np.take_along_axis(job, order, axis=1), axis=1, prepend=-2) == 0
-    first = np.empty_like(again)
-    np.put_along_axis(first, order, ~again, axis=1)
-    # The last row is that of an idle node's job.
-    start_time, end_time = np.append(line.start_time, np.nan), np.append(line.end_time, np.nan)
-    remaining, elapsed = end_time[job] - at[:, None], at[:, None] - start_time[job]
-    nodes = np.append(line.nodes, 0)[job]
-    return Touched(job, first & (job != occupancy.IDLE), remaining, elapsed, nodes)
+    return _taken_jobs(followed, at, number, int(preempted), np.random.default_rng(seed))
 
 
 def least_waste(
@@ -196,6 +162,62 @@ def _by_state(wasted: np.ndarray, at: np.ndarray, periods: np.ndarray) -> pd.Dat
     """A table of one row per state and one column per grace period."""
     columns = pd.Index(periods, name="grace_period")
     return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)
+
+
+@kernel
+def _taken_jobs(
+    followed: Followed, at: np.ndarray, policy: int, preempted: int, rng: np.random.Generator
+) -> np.ndarray:
+    """The job on each node that a preemption takes, nodes ascending (moments × nodes taken)."""
+    line, total_nodes = followed.line, followed.total_nodes
+    current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
+    values = np.empty(total_nodes)
+    taken = np.empty((at.size, preempted), np.int64)
+    for state in range(at.size):
+        occupancy.advance(line, current, at[state])
+        occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
+        evaluate(policy, current.job, elapsed, line.nodes, followed.priority, rng, values)
+        # The largest value that is taken. Of the nodes that have it, the lowest are taken.
+        largest = np.partition(values, preempted - 1)[preempted - 1]
+        left = preempted - (values < largest).sum()
+        place = 0
+        for node in range(total_nodes):
+            if values[node] == largest and left > 0:
+                left -= 1
+            elif not values[node] < largest:
+                continue
+            taken[state, place] = current.job[node]
+            place += 1
+    return taken
+
+
+@kernel
+def _wasted(
+    taken: np.ndarray,
+    at: np.ndarray,
+    start_time: np.ndarray,
+    end_time: np.ndarray,
+    nodes: np.ndarray,
+    counted: np.ndarray,
+    periods: np.ndarray,
+) -> np.ndarray:
+    """Node-seconds that the jobs on the nodes taken waste (moments × grace periods).
+
+    `taken` has the jobs (moments × nodes taken), each of which wastes once; `start_time`,
+    `end_time`, `nodes` and `counted` are per job.
+    """
+    wasted = np.zeros((at.size, periods.size))
+    latest = np.full(nodes.size, -1)
+    for state in range(at.size):
+        for job in taken[state]:
+            if job == occupancy.IDLE or not counted[job] or latest[job] == state:
+                continue
+            latest[job] = state
+            elapsed, remaining = at[state] - start_time[job], end_time[job] - at[state]
+            for place in range(periods.size):
+                if remaining >= periods[place]:
+                    wasted[state, place] += (elapsed + periods[place]) * nodes[job]
+    return wasted
 
 
 @kernel

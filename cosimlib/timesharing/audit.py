@@ -7,14 +7,12 @@ import numpy as np
 from cosimlib.audit import (
     InfeasibleScheduleError,
     audit_rule,
-    check_capacity,
     check_columns,
     demand,
     demand_of_jobs,
 )
 from cosimlib.kernels.jit import kernel
-from cosimlib.timesharing.kernel import ROUNDING
-from cosimlib.timesharing.schedule import SteppedSchedule, TimesharedSchedule
+from cosimlib.timesharing.schedule import TimesharedSchedule
 
 
 @audit_rule.register
@@ -62,40 +60,6 @@ def audit_timeshared(schedule: TimesharedSchedule) -> None:
         _check_capacity(schedule)
     _check_series(schedule)
     _check_shares(schedule)
-
-
-@audit_rule.register
-def audit_stepped(schedule: SteppedSchedule) -> None:
-    """Raise an error if a batch schedule in steps could not have happened.
-
-    Jobs start with a step, not before their submission, and end with the first step by which they
-    can be done, or under noise later, with that by which even the slowest nodes are done, at most.
-    No more nodes are held than there are.
-
-    Raises
-    ------
-    InfeasibleScheduleError
-        Naming the policy, and the job, or the time and the nodes.
-    """
-    check_columns(schedule)
-    jobs, step = schedule.workload.jobs, schedule.step
-    submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
-    start, end = schedule.start_time, schedule.end_time
-    length, least = (end - start) / step, run_time / step
-    # Of sums and quotients of floats, some of the last digits are rounding.
-    exact = ROUNDING + 4 * np.spacing(np.abs(end)) / step
-    rules = (
-        ("starts before its submission", (start >= submit_time) & (start < np.inf)),
-        ("starts inside a step", np.abs(start / step - np.rint(start / step)) <= exact),
-        ("does not run for whole steps", np.abs(length - np.rint(length)) <= exact),
-        ("ends before it is done", length >= least - exact),
-        ("runs on when it is done", length <= np.ceil(least / schedule.slowest - ROUNDING) + exact),
-    )
-    times = "submitted at t={:.15g}, from t={:.15g} to t={:.15g}, {:.15g} s alone"
-    for wrong, fine in rules:
-        message = f"{wrong}: {times}, in steps of {step:.15g} s"
-        demand_of_jobs(schedule, fine, message, submit_time, start, end, run_time)
-    check_capacity(schedule)
 
 
 def _check_placement(schedule: TimesharedSchedule) -> None:

@@ -19,7 +19,7 @@ from cosimlib.kernels import heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.timesharing import maxmin
-from cosimlib.timesharing.maxmin import BLOCK, SLOT, Sharing, signed
+from cosimlib.timesharing.maxmin import BLOCK, Sharing, signed
 
 DONE, PAUSED, NEEDS_SLOTS = 0, 1, 2
 REFUSED, STARTED, NO_SLOT = 0, 1, 2
@@ -41,22 +41,34 @@ SLOWEST = 0.5
 
 RUN = record_type(
     floats="speed step now total present freed restore",
-    integers="spmd placed fcfs refill submitted queued slowed drawn unfinished",
+    integers="spmd placed fcfs submitted queued slowed drawn unfinished",
 )
-"""The knobs: `speed`, a node's capacity without overhead; `step`, seconds, 0 for exact times;
-`placed`, the jobs' nodes are given; `fcfs`, no job passes one that waits for memory; `refill`,
-rates are found from nothing at each instant, for comparison.
+"""A simulation: its knobs and how far it has come.
 
-The clock: `now`; `total` and `present`, the sums of rates × nodes and of nodes over the jobs
-present; on how many nodes memory came free so far, `freed`; when slowed nodes have their speed
-back, `restore`. How many jobs are submitted and queued, nodes slowed, slowdowns drawn; whether the
-instant of the clock is yet to be finished.
-
-A job's `work_left` is that at the time `updated`, in seconds at full speed; `freed_needed` what
-`freed` must reach before it can fit when it is queued; in row k is the k-th that is `queued`."""
+- `speed`: a node's capacity without overhead; `step` (s): 0 for exact times
+- `spmd`: jobs run everywhere at the speed of their slowest node; `placed`: the jobs' nodes are
+  given; `fcfs`: no job passes one that waits for memory
+- `now` (s): the instant up to which all is integrated; `unfinished`: 1 if that instant broke off
+  for want of slots, so that it is to be finished
+- `total`, `present`: the sums of rates × nodes and of nodes over the jobs present
+- `submitted`: how many jobs are; `queued`: length of the list of jobs that wait
+- `freed`: on how many nodes memory came free so far
+- `slowed`: length of the list of slowed nodes; `restore` (s): when these have their speed back
+- `drawn`: how many of the slowdowns that are drawn have passed
+"""
 
 SLOWDOWN = record_type(floats="time speed", integers="node")
 """A slowdown: start of the step (s), node, speed of the node in that step."""
+
+
+class Lists(NamedTuple):
+    """Lists of the event loop: jobs that wait for memory, in order, and nodes that are slowed.
+
+    The record of the simulation has their lengths, `queued` and `slowed`.
+    """
+
+    queue: np.ndarray
+    slowed: np.ndarray
 
 
 class Series(NamedTuple):
@@ -70,14 +82,9 @@ class Series(NamedTuple):
     sums: np.ndarray
 
 
-def with_more_slots(sharing: Sharing) -> Sharing:
-    """The same state with rows for twice as many jobs on a node."""
-    nodes, slots = sharing.on.shape
-    on = np.empty((nodes, 2 * slots), np.uint32)
-    on[:, :slots] = sharing.on
-    places = records(2 * slots + 1, SLOT)
-    places[: slots + 1] = sharing.slots
-    return sharing._replace(on=on, slots=places)
+def empty_lists(sharing: Sharing) -> Lists:
+    """No job waits, and no node is slowed."""
+    return Lists(np.empty(sharing.jobs.size, np.int64), np.empty(sharing.nodes.size, np.int64))
 
 
 def no_noise() -> np.recarray:
@@ -101,15 +108,15 @@ def draw_noise(
 ) -> np.recarray:
     """The noise of `steps` steps from `begin` on; each node is slowed with probability `p`."""
     places = total_nodes * steps
-    found = [np.empty(0, np.int64)]
+    struck = [np.empty(0, np.int64)]
     last = -1
     while p > 0 and last < places:
         gaps = rng.geometric(p, size=max(16, int(1.1 * (places - last) * p)))
         # No gap need be longer than all there is: sums of those of a tiny p would overflow.
         gaps = np.minimum(gaps, places + 1)
-        found.append(last + np.cumsum(gaps))
-        last = int(found[-1][-1])
-    at = np.concatenate(found)
+        struck.append(last + np.cumsum(gaps))
+        last = int(struck[-1][-1])
+    at = np.concatenate(struck)
     at = at[at < places]
     speed = rng.uniform(SLOWEST, 1.0, at.size)
     time = begin + at // total_nodes * step
@@ -118,7 +125,12 @@ def draw_noise(
 
 @kernel
 def advance(
-    sharing: Sharing, run: np.record, noise: np.recarray, series: Series, until: float
+    sharing: Sharing,
+    run: np.record,
+    lists: Lists,
+    noise: np.recarray,
+    series: Series,
+    until: float,
 ) -> int:
     """Simulate up to `until`; DONE, PAUSED there, or NEEDS_SLOTS where a row of jobs is full.
 
@@ -133,12 +145,10 @@ def advance(
             return DONE if now == np.inf else PAUSED
         run.unfinished = 1
         _end_jobs(sharing, run, now)
-        _slow_down(sharing, run, noise, now)
-        if not _admit(sharing, run, now):
+        _slow_down(sharing, run, lists.slowed, noise, now)
+        if not _admit(sharing, run, lists.queue, now):
             return NEEDS_SLOTS
-        if run.spmd and run.refill:
-            maxmin.fill(sharing)
-        elif run.spmd:
+        if run.spmd:
             maxmin.settle(sharing, maxmin.MOST_ROUNDS)
         _update_ends(sharing, run, now)
         run.unfinished = 0
@@ -184,13 +194,15 @@ def _end_jobs(sharing: Sharing, run: np.record, now: float) -> None:
 
 
 @kernel
-def _slow_down(sharing: Sharing, run: np.record, noise: np.recarray, now: float) -> None:
+def _slow_down(
+    sharing: Sharing, run: np.record, slowed: np.ndarray, noise: np.recarray, now: float
+) -> None:
     """Nodes whose slow step is over have their speed back; others are slowed for a step."""
     # Instants are a step apart at least; late times are rounded.
-    nodes, latest = sharing.nodes, now + 0.5 * run.step
+    latest = now + 0.5 * run.step
     if run.slowed > 0 and run.restore <= latest:
         for place in range(run.slowed):
-            maxmin.resize(sharing, nodes[place].slowed, run.speed, run.spmd)
+            maxmin.resize(sharing, slowed[place], run.speed, run.spmd)
         run.slowed = 0
     # Nothing but idle time is passed over: else every step with noise is an instant.
     while run.drawn < noise.size and noise[run.drawn].time <= latest:
@@ -198,33 +210,33 @@ def _slow_down(sharing: Sharing, run: np.record, noise: np.recarray, now: float)
         run.drawn += 1
         if slowdown.time >= now - 0.5 * run.step:
             maxmin.resize(sharing, slowdown.node, run.speed * slowdown.speed, run.spmd)
-            nodes[run.slowed].slowed = slowdown.node
+            slowed[run.slowed] = slowdown.node
             run.slowed += 1
             run.restore = slowdown.time + run.step
 
 
 @kernel
-def _admit(sharing: Sharing, run: np.record, now: float) -> bool:
+def _admit(sharing: Sharing, run: np.record, queue: np.ndarray, now: float) -> bool:
     """Start what there is memory for: the queue in order, then the jobs submitted now.
 
     All of these join the queue first; with one look at each, what cannot start stays in order.
     """
-    jobs, kept, fits = sharing.jobs, 0, True
+    jobs, kept, has_slots = sharing.jobs, 0, True
     while run.submitted < jobs.size and jobs[run.submitted].submit_time <= now:
-        jobs[run.queued].queued = run.submitted
+        queue[run.queued] = run.submitted
         run.queued += 1
         run.submitted += 1
     for place in range(run.queued):
-        job = jobs[place].queued
+        job = queue[place]
         outcome = REFUSED
-        if fits and (kept == 0 or not run.fcfs) and run.freed >= jobs[job].freed_needed:
+        if has_slots and (kept == 0 or not run.fcfs) and run.freed >= jobs[job].freed_needed:
             outcome = _start(sharing, run, job, now)
-        fits = fits and outcome != NO_SLOT
+        has_slots = has_slots and outcome != NO_SLOT
         if outcome != STARTED:
-            jobs[kept].queued = job
+            queue[kept] = job
             kept += 1
     run.queued = kept
-    return fits
+    return has_slots
 
 
 @kernel
@@ -241,7 +253,7 @@ def _start(sharing: Sharing, run: np.record, number: int, now: float) -> int:
     for place in range(job.first, job.last):
         node = signed(sharing.members[place])
         nodes[node].memory -= job.memory
-        block = nodes[node // BLOCK]
+        block = sharing.blocks[node // BLOCK]
         block.least_free = min(block.least_free, nodes[node].memory)
     if run.spmd:
         maxmin.join(sharing, number)
@@ -267,10 +279,10 @@ def _place(sharing: Sharing, number: int, placed: int) -> int:
         return wanted
     _count_nodes(sharing, least)
     bound = 0
-    while bound < sharing.slots.size and sharing.slots[bound].tally < wanted:
-        wanted -= sharing.slots[bound].tally
+    while bound < sharing.loads.size and sharing.loads[bound].tally < wanted:
+        wanted -= sharing.loads[bound].tally
         bound += 1
-    if bound == sharing.slots.size:
+    if bound == sharing.loads.size:
         return wanted
     _take_least_loaded(sharing, number, bound, wanted)
     return 0
@@ -282,17 +294,18 @@ def _count_nodes(sharing: Sharing, least: float) -> None:
 
     All that there are, but for those that lack it: only in blocks with less can there be any.
     """
-    nodes, slots = sharing.nodes, sharing.slots
-    for load in range(slots.size):
-        slots[load].tally = slots[load].nodes
+    nodes, loads = sharing.nodes, sharing.loads
+    for load in range(loads.size):
+        loads[load].tally = loads[load].nodes
     for first in range(0, nodes.size, BLOCK):
-        if nodes[first // BLOCK].least_free >= least:
+        block = sharing.blocks[first // BLOCK]
+        if block.least_free >= least:
             continue
         free = np.inf
         for node in range(first, min(nodes.size, first + BLOCK)):
-            slots[nodes[node].load].tally -= nodes[node].memory < least
+            loads[nodes[node].load].tally -= nodes[node].memory < least
             free = min(free, nodes[node].memory)
-        nodes[first // BLOCK].least_free = free
+        block.least_free = free
 
 
 @kernel
@@ -304,7 +317,8 @@ def _take_least_loaded(sharing: Sharing, number: int, bound: int, wanted: int) -
     job, nodes = sharing.jobs[number], sharing.nodes
     member, least = job.first, job.memory - SPARE
     for first in range(0, nodes.size, BLOCK):
-        if nodes[first // BLOCK].least_load >= bound + (wanted > 0):
+        block = sharing.blocks[first // BLOCK]
+        if block.least_load >= bound + (wanted > 0):
             continue
         fewest = bound + 1
         for node in range(first, min(nodes.size, first + BLOCK)):
@@ -317,14 +331,14 @@ def _take_least_loaded(sharing: Sharing, number: int, bound: int, wanted: int) -
             member += 1
             if member == job.last:
                 return
-        nodes[first // BLOCK].least_load = fewest
+        block.least_load = fewest
 
 
 @kernel
 def _update_ends(sharing: Sharing, run: np.record, now: float) -> None:
     """Update work left and expected end of the jobs whose rate changed."""
-    for place in range(sharing.moved.length):
-        number = sharing.jobs[place].changed
+    for place in range(sharing.counts.changed):
+        number = sharing.changed[place]
         job = sharing.jobs[number]
         job.is_changed = False
         run.total += (job.rate - job.before) * (job.last - job.first)
@@ -335,7 +349,7 @@ def _update_ends(sharing: Sharing, run: np.record, now: float) -> None:
             if run.step > 0.0:
                 end = run.step * np.ceil(end / run.step - ROUNDING)
             heap.push(sharing.jobs, sharing.finish, number, end)
-    sharing.moved.length = 0
+    sharing.counts.changed = 0
 
 
 @kernel

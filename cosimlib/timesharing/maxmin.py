@@ -40,71 +40,123 @@ TOLERANCE = 1e-13
 NONE = whole(-1)
 
 signed: Any = np.int64
-"""The usual type of a job's or node's number, which is kept without a sign: Numba would compile
-kernels for both types."""
+"""Converts the number of a job or node, kept in 32 bits without a sign, to the usual type: Numba
+would compile every kernel for both types."""
 
 MOST_ROUNDS = 64
 """How often each node may be settled, on average, before `settle` fills from nothing."""
 
 BLOCK = 64
-"""Neighboring nodes of which lower bounds are kept: of their numbers of jobs and free memory."""
+"""Neighboring nodes that make a block. Lower bounds of a block let a search pass over all of it."""
 
 JOB = record_type(
     floats="rate before key work_left updated submit_time run_time memory freed_needed start_time "
     "end_time",
-    integers="bottleneck first last is_changed changed entry place queued",
+    integers="bottleneck first last is_changed entry place",
 )
-"""A job: its `rate`; `bottleneck`, a node at whose level it runs (−1: none); `members[first:last]`
-are its nodes; whether its rate `is_changed`, and what it was `before`. Row k also has the k-th job
-whose rate is `changed`. Running jobs are in a heap by their expected ends. What else there is, is
-the event loop's (see `kernel`)."""
+"""A job.
+
+- `members[first:last]` are its nodes
+- `rate`; `bottleneck`: a node at whose level it runs, `NONE` if there is none
+- `is_changed`: whether it is in the list of `changed` jobs; `before`: its rate when it was listed
+- `key`, `entry`, `place`: of the heap of running jobs by their expected ends (`kernels.heap`)
+- the others are the event loop's (see `kernel`): `submit_time`, `run_time`, `start_time`,
+  `end_time` (s); `memory` that it needs on each node (GB); `work_left` at the time `updated`, in
+  seconds at full speed; `freed_needed`: what the loop's `freed` must reach before it can fit
+"""
 
 NODE = record_type(
-    floats="level used capacity key memory least_free",
-    integers="load place entry free slowed least_load",
+    floats="level used capacity left key memory",
+    integers="load without_rate place entry",
 )
-"""A node: its `capacity`; `level`; `used`, the sum of its rates, kept where the level is infinite;
-`load`, how many jobs are there; scratch `free`. Nodes to be settled are in a heap. Free `memory`
-(GB) is the event loop's, and in row k the k-th node that is `slowed`. Row k also has bounds for all
-nodes of the k-th block, `least_load` and `least_free` memory."""
+"""A node.
 
-SLOT = record_type(floats="limit", integers="other own nodes tally")
-"""Scratch for one node's jobs; and in row k how many `nodes` have k jobs, and a scratch `tally`."""
+- `capacity`; `level`; `load`: how many jobs are there
+- `used`: the sum of their rates, which is kept only while the level is infinite
+- `left`, `without_rate`: in progressive filling, the capacity that is left, and the jobs that have
+  no rate yet
+- `key`, `entry`, `place`: of the heap of nodes to be settled or filled (`kernels.heap`)
+- `memory` that is free (GB), which is the event loop's
+"""
+
+BOUNDS = record_type(floats="least_free", integers="least_load")
+"""Lower bounds of a block of nodes: of the free memory (GB) and of the number of jobs of each."""
+
+LOAD = record_type(integers="nodes tally")
+"""A number of jobs: how many `nodes` have so many, and a scratch `tally` of some of these nodes."""
+
+SLOT = record_type(floats="limit", integers="is_local at")
+"""Scratch for a job on the node that is looked at: whether this node is its bottleneck, `is_local`;
+what limits its rate on its other nodes, and `at` which of them."""
+
+COUNTS = record_type(integers="changed")
+"""How many jobs are in the list `changed`."""
 
 
 class Sharing(NamedTuple):
     """Jobs on their nodes, and their rates.
 
-    Records of `JOB` and `NODE`; the nodes of all jobs; a row of jobs per node, and records of
-    `SLOT` for each place in it. `pending` counts nodes to be settled, `moved` jobs whose rate
-    changed, and `finish` those that run, as `length`.
+    Parameters
+    ----------
+    jobs, nodes, blocks : records of `JOB`, `NODE` and `BOUNDS`
+    members : np.ndarray
+        The nodes of all jobs, one job after the other.
+    on : np.ndarray
+        A row per node: the jobs there, of which `load` says how many.
+    loads : records of `LOAD`
+        One for each number of jobs that a row of `on` has room for, from 0.
+    slots : records of `SLOT`
+        One for each place in a row of `on`.
+    changed : np.ndarray
+        Jobs whose rate changed at this instant; `counts` has their number.
+    pending, finish : record of `kernels.heap.HEAP`
+        The heaps of nodes to be settled and of running jobs.
+    counts : record of `COUNTS`
     """
 
     jobs: np.recarray
-    members: np.ndarray
     nodes: np.recarray
+    blocks: np.recarray
+    members: np.ndarray
     on: np.ndarray
+    loads: np.recarray
     slots: np.recarray
+    changed: np.ndarray
     pending: np.record
-    moved: np.record
     finish: np.record
+    counts: np.record
 
 
 def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, slots: int) -> Sharing:
     """No job runs; `slots` for so many jobs on a node."""
     n, nodes = first.size - 1, capacity.size
-    jobs = records(n, JOB, first=first[:-1], last=first[1:], bottleneck=-1, place=-1)
+    jobs = records(n, JOB, first=first[:-1], last=first[1:], bottleneck=NONE, place=-1)
     jobs.start_time = jobs.end_time = np.nan
-    places = records(slots + 1, SLOT)
-    places[0].nodes = nodes
+    loads = records(slots + 1, LOAD)
+    loads[0].nodes = nodes
     return Sharing(
         jobs,
-        members.view(np.uint32),
         records(nodes, NODE, capacity=capacity, level=np.inf, place=-1),
-        np.empty((nodes, slots), np.uint32),
-        places,
-        *records(3, HEAP),
+        records(-(-nodes // BLOCK), BOUNDS),
+        members.view(np.uint32),
+        on=np.empty((nodes, slots), np.uint32),
+        loads=loads,
+        slots=records(slots, SLOT),
+        changed=np.empty(n, np.int64),
+        pending=records(1, HEAP)[0],
+        finish=records(1, HEAP)[0],
+        counts=records(1, COUNTS)[0],
     )
+
+
+def with_more_slots(sharing: Sharing) -> Sharing:
+    """The same state with room for twice as many jobs on a node."""
+    nodes, slots = sharing.on.shape
+    on = np.empty((nodes, 2 * slots), np.uint32)
+    on[:, :slots] = sharing.on
+    loads = records(2 * slots + 1, LOAD)
+    loads[: slots + 1] = sharing.loads
+    return sharing._replace(on=on, loads=loads, slots=records(2 * slots, SLOT))
 
 
 @kernel
@@ -117,15 +169,15 @@ def join(sharing: Sharing, job: int) -> None:
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = signed(sharing.members[place])
         add_job(sharing, job, node)
-        mine = _level_as_is(sharing, node)
-        if mine < level:
-            level, at = mine, node
+        level_here = _level_as_is(sharing, node)
+        if level_here < level:
+            level, at = level_here, node
     record_change(sharing, job)
     sharing.jobs[job].rate, sharing.jobs[job].bottleneck = level, at
     for place in range(sharing.jobs[job].first, sharing.jobs[job].last):
         node = signed(sharing.members[place])
         sharing.nodes[node].used += level
-        if node == at or sharing.nodes[node].level < np.inf or _is_full(sharing, node):
+        if node == at or sharing.nodes[node].level < np.inf or _is_full(sharing.nodes[node]):
             heap.decrease_key(sharing.nodes, sharing.pending, node, level)
 
 
@@ -156,7 +208,7 @@ def resize(sharing: Sharing, node: int, capacity: float, spmd: int) -> None:
         _give_part(sharing, node, sharing.nodes[node].load)
     elif level < np.inf:
         heap.decrease_key(nodes, pending, node, max(0.0, level - max(0.0, less)))
-    elif sharing.nodes[node].load > 0 and _is_full(sharing, node):
+    elif sharing.nodes[node].load > 0 and _is_full(sharing.nodes[node]):
         heap.decrease_key(nodes, pending, node, 0.0)
 
 
@@ -178,49 +230,48 @@ def settle(sharing: Sharing, most_rounds: int) -> int:
 @kernel
 def _settle_node(sharing: Sharing, node: int) -> None:
     """Set the level of `node` and the rates of its jobs; mark the nodes that may now be wrong."""
+    jobs, slots = sharing.jobs, sharing.slots
     load, level = sharing.nodes[node].load, sharing.nodes[node].level
-    lowest, own = np.inf, signed(0)
+    capacity, lowest_local = sharing.nodes[node].capacity, np.inf
     for place in range(load):
         job = signed(sharing.on[node, place])
-        rate, mine = sharing.jobs[job].rate, sharing.jobs[job].bottleneck == node
-        sharing.slots[place].limit = np.inf if mine else rate
-        lowest = min(lowest, rate if mine else np.inf)
-        sharing.slots[own].own = place
-        own += mine
+        slots[place].is_local = jobs[job].bottleneck == node
+        slots[place].limit = np.inf if slots[place].is_local else jobs[job].rate
+        if slots[place].is_local:
+            lowest_local = min(lowest_local, jobs[job].rate)
     # Jobs bottlenecked here are limited elsewhere at their rate or above: no need to know where,
     # unless one would rise.
-    new = _level(sharing.slots, load, sharing.nodes[node].capacity, level)
-    if new > lowest and _find_limits(sharing, node, own, new):
-        new = _level(sharing.slots, load, sharing.nodes[node].capacity, new)
+    new = _level(slots, load, capacity, level)
+    if new > lowest_local and _find_limits(sharing, node, new):
+        new = _level(slots, load, capacity, new)
     if new != level and not abs(new - level) <= TOLERANCE * min(new, level):
         sharing.nodes[node].level = new
     else:
         new = level
     for place in range(load):
         job = signed(sharing.on[node, place])
-        elsewhere = sharing.jobs[job].bottleneck != node
-        if elsewhere and new < sharing.jobs[job].rate * (1.0 - TOLERANCE):
+        if not slots[place].is_local and new < jobs[job].rate * (1.0 - TOLERANCE):
             _move(sharing, job, new, node, node)
-    for number in range(own):
-        place = sharing.slots[number].own
+    for place in range(load):
         job = signed(sharing.on[node, place])
-        if sharing.slots[place].limit < new:
-            _move(sharing, job, sharing.slots[place].limit, sharing.slots[place].other, node)
-        elif sharing.jobs[job].rate != new:
+        if slots[place].is_local and slots[place].limit < new:
+            _move(sharing, job, slots[place].limit, slots[place].at, node)
+        elif slots[place].is_local and jobs[job].rate != new:
             _move(sharing, job, new, node, node)
     if new == np.inf:
         used = 0.0
         for place in range(load):
-            used += sharing.jobs[signed(sharing.on[node, place])].rate
+            used += jobs[signed(sharing.on[node, place])].rate
         sharing.nodes[node].used = used
 
 
 @kernel
-def _find_limits(sharing: Sharing, node: int, own: int, wanted: float) -> bool:
+def _find_limits(sharing: Sharing, node: int, wanted: float) -> bool:
     """Find what keeps jobs bottlenecked at `node` below `wanted` elsewhere, if anything."""
-    found = False
-    for number in range(own):
-        place = sharing.slots[number].own
+    some_limit = False
+    for place in range(sharing.nodes[node].load):
+        if not sharing.slots[place].is_local:
+            continue
         job = signed(sharing.on[node, place])
         limit, at = wanted, NONE
         for member in range(sharing.jobs[job].first, sharing.jobs[job].last):
@@ -228,9 +279,9 @@ def _find_limits(sharing: Sharing, node: int, own: int, wanted: float) -> bool:
             if sharing.nodes[other].level < limit and other != node:
                 limit, at = sharing.nodes[other].level, other
         if at >= 0:
-            sharing.slots[place].limit, sharing.slots[place].other = limit, at
-            found = True
-    return found
+            sharing.slots[place].limit, sharing.slots[place].at = limit, at
+            some_limit = True
+    return some_limit
 
 
 @kernel
@@ -270,16 +321,16 @@ def _level_as_is(sharing: Sharing, node: int) -> float:
     load = sharing.nodes[node].load
     for place in range(load - 1):
         job = signed(sharing.on[node, place])
-        mine = sharing.jobs[job].bottleneck == node
-        sharing.slots[place].limit = np.inf if mine else sharing.jobs[job].rate
+        is_bottleneck = sharing.jobs[job].bottleneck == node
+        sharing.slots[place].limit = np.inf if is_bottleneck else sharing.jobs[job].rate
     sharing.slots[load - 1].limit = np.inf
     return _level(sharing.slots, load, sharing.nodes[node].capacity, sharing.nodes[node].level)
 
 
 @kernel
-def _is_full(sharing: Sharing, node: int) -> bool:
-    """Whether the rates on `node` might exceed its capacity, rounding aside."""
-    return sharing.nodes[node].used > sharing.nodes[node].capacity * (1.0 + TOLERANCE)
+def _is_full(node: np.record) -> bool:
+    """Whether the rates on a node might exceed its capacity, rounding aside."""
+    return node.used > node.capacity * (1.0 + TOLERANCE)
 
 
 @kernel
@@ -302,7 +353,7 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
         if (level < np.inf) & (absent | (key < sharing.nodes[node].key)):
             if node != here:
                 heap.push(sharing.nodes, sharing.pending, node, key)
-        elif more > 0.0 and (level == np.inf) & _is_full(sharing, node) and node != here:
+        elif more > 0.0 and (level == np.inf) & _is_full(sharing.nodes[node]) and node != here:
             heap.decrease_key(sharing.nodes, sharing.pending, node, before)
 
 
@@ -312,20 +363,19 @@ def fill(sharing: Sharing) -> None:
     jobs, nodes, filling = sharing.jobs, sharing.nodes, sharing.pending
     while filling.length > 0:
         heap.pop(nodes, filling)
-    # What is left of a node is in `used`, the other way round, until all nodes are done.
     for node in range(nodes.size):
-        nodes[node].used, nodes[node].free = nodes[node].capacity, nodes[node].load
+        nodes[node].left, nodes[node].without_rate = nodes[node].capacity, nodes[node].load
         nodes[node].level = np.inf
         for place in range(nodes[node].load):
             job = signed(sharing.on[node, place])
             if jobs[job].bottleneck >= 0:
                 record_change(sharing, job)
-                jobs[job].bottleneck = -1
-        if nodes[node].free > 0:
-            heap.push(nodes, filling, node, nodes[node].used / nodes[node].free)
+                jobs[job].bottleneck = NONE
+        if nodes[node].without_rate > 0:
+            heap.push(nodes, filling, node, nodes[node].left / nodes[node].without_rate)
     while filling.length > 0:
         node = heap.pop(nodes, filling)
-        level = max(0.0, nodes[node].used / nodes[node].free)
+        level = max(0.0, nodes[node].left / nodes[node].without_rate)
         nodes[node].level = level
         for place in range(nodes[node].load):
             job = signed(sharing.on[node, place])
@@ -334,14 +384,14 @@ def fill(sharing: Sharing) -> None:
             jobs[job].rate, jobs[job].bottleneck = level, node
             for member in range(jobs[job].first, jobs[job].last):
                 other = signed(sharing.members[member])
-                nodes[other].used -= level
-                nodes[other].free -= 1
-                if nodes[other].free > 0:
-                    heap.push(nodes, filling, other, nodes[other].used / nodes[other].free)
+                nodes[other].left -= level
+                nodes[other].without_rate -= 1
+                if nodes[other].without_rate > 0:
+                    heap.push(nodes, filling, other, nodes[other].left / nodes[other].without_rate)
                 else:
                     heap.remove(nodes, filling, other)
     for node in range(nodes.size):
-        nodes[node].used = nodes[node].capacity - nodes[node].used
+        nodes[node].used = nodes[node].capacity - nodes[node].left
 
 
 @kernel
@@ -350,8 +400,8 @@ def add_job(sharing: Sharing, job: int, node: int) -> None:
     load = sharing.nodes[node].load
     sharing.on[node, load] = job
     sharing.nodes[node].load = load + 1
-    sharing.slots[load].nodes -= 1
-    sharing.slots[load + 1].nodes += 1
+    sharing.loads[load].nodes -= 1
+    sharing.loads[load + 1].nodes += 1
 
 
 @kernel
@@ -362,9 +412,9 @@ def remove_job(sharing: Sharing, job: int, node: int) -> None:
         position += 1
     sharing.nodes[node].load = load
     sharing.on[node, position] = sharing.on[node, load]
-    sharing.slots[load + 1].nodes -= 1
-    sharing.slots[load].nodes += 1
-    block = sharing.nodes[node // BLOCK]
+    sharing.loads[load + 1].nodes -= 1
+    sharing.loads[load].nodes += 1
+    block = sharing.blocks[node // BLOCK]
     block.least_load = min(block.least_load, load)
 
 
@@ -374,8 +424,8 @@ def record_change(sharing: Sharing, job: int) -> None:
     if not sharing.jobs[job].is_changed:
         sharing.jobs[job].is_changed = True
         sharing.jobs[job].before = sharing.jobs[job].rate
-        sharing.jobs[sharing.moved.length].changed = job
-        sharing.moved.length += 1
+        sharing.changed[sharing.counts.changed] = job
+        sharing.counts.changed += 1
 
 
 @kernel

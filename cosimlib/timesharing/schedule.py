@@ -32,24 +32,6 @@ OTHERS = "others"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class SteppedSchedule(Schedule):
-    """Batch schedule in steps: a job ends with the step in which its work is done.
-
-    Parameters
-    ----------
-    workload, system, policy, start_time, end_time
-        As of a `Schedule`; the run times are dedicated ones, which noise makes longer.
-    step : float
-        Seconds.
-    slowest : float
-        The least speed of a node under noise; 1 without.
-    """
-
-    step: float
-    slowest: float
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TimesharedSchedule(Schedule):
     """Schedule of jobs that share nodes, so that each takes longer than its dedicated run time.
 

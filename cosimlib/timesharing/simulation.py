@@ -312,7 +312,7 @@ def sharing_of(
     sharing.jobs.run_time = sharing.jobs.work_left = arrays.run_time
     sharing.jobs.memory = memory if finite else 0.0
     free = system.memory_per_node if finite else math.inf
-    sharing.nodes.memory = sharing.nodes.least_free = free
+    sharing.nodes.memory = sharing.blocks.least_free = free
     return sharing
 
 
@@ -358,6 +358,7 @@ def _run(
     total_nodes, step = sharing.nodes.size, float(run.step)
     width = window_width(sharing.jobs.submit_time + sharing.jobs.run_time)
     windows = _windows_per_run(noise, total_nodes, width, step) if noise else WINDOWS_PER_RUN
+    lists = kernel.empty_lists(sharing)
     sums, begin, status = [], 0.0, kernel.PAUSED
     taken: Shares = {}
     while status == kernel.PAUSED:
@@ -373,10 +374,10 @@ def _run(
         for moment in [*moments[(moments >= begin) & (moments < until)], until]:
             # Shares are those just after all that happens at a moment.
             stop = np.nextafter(moment, math.inf) if moment < until else until
-            status = kernel.advance(sharing, run, drawn, series, stop)
+            status = kernel.advance(sharing, run, lists, drawn, series, stop)
             while status == kernel.NEEDS_SLOTS:
-                sharing = kernel.with_more_slots(sharing)
-                status = kernel.advance(sharing, run, drawn, series, stop)
+                sharing = maxmin.with_more_slots(sharing)
+                status = kernel.advance(sharing, run, lists, drawn, series, stop)
             if moment < until:
                 running = np.flatnonzero(sharing.jobs.rate)
                 taken[moment] = running, sharing.jobs.rate[running]

@@ -10,8 +10,8 @@ import pytest
 
 import cosimlab as lab
 import cosimlib as cs
+from cosimlab.timesharing import simulate_batch
 from cosimlib import eviction, metrics
-from cosimlib.timesharing import simulate_batch
 
 JOBS = pd.DataFrame({"submit_time": [0.0, 1], "run_time": 5.0, "requested_time": 6.0, "nodes": 1})
 WORKLOAD, SYSTEM = cs.Workload(JOBS, "W"), cs.System.of(4)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cosimlab.timesharing import simulate_batch
 from cosimlib import metrics
 from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.batch import (
@@ -29,7 +30,7 @@ from cosimlib.ondemand import Reserve, simulate_ondemand
 from cosimlib.ondemand.policies import NOTICES
 from cosimlib.policies import SIMULATORS
 from cosimlib.system import THETA, System
-from cosimlib.timesharing import simulate_batch, simulate_timesharing
+from cosimlib.timesharing import simulate_timesharing
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import HORIZON, LATEST, InvalidWorkloadError, Workload
 from tests.strategies import extremes

@@ -9,14 +9,10 @@ import pandas as pd
 import pytest
 
 from cosimlab import twins
+from cosimlab.timesharing import simulate_batch, with_noise
 from cosimlib.metrics import bounded_slowdown
 from cosimlib.system import System
-from cosimlib.timesharing import (
-    simulate_batch,
-    simulate_timesharing,
-    summarize_run,
-    with_noise,
-)
+from cosimlib.timesharing import simulate_timesharing, summarize_run
 from cosimlib.workload import Workload
 from papers.claims import Claims, read_stored
 from papers.hofmeyr2016 import (

@@ -39,9 +39,10 @@ from cosimlib.elastic import (
     PREEMPTED,
     ElasticSchedule,
     draw_preemptions,
+    execution_states,
     prioritize,
     simulate_elastic,
-    touched,
+    taken_jobs,
     wasted_cycles,
 )
 from cosimlib.kernels.jit import kernel
@@ -290,7 +291,12 @@ def waste_by_priority(schedule: Schedule, setting: Setting, **knobs: Any) -> pd.
 
 
 def drained(
-    schedule: Schedule, policies: Sequence[str], grace_periods: Sequence[float], **knobs: Any
+    schedule: Schedule,
+    policies: Sequence[str],
+    grace_periods: Sequence[float],
+    *,
+    moments: Sequence[float] | np.ndarray | None = None,
+    **knobs: Any,
 ) -> pd.DataFrame:
     """What becomes of the jobs that a preemption touches, over all states.
 
@@ -304,14 +310,27 @@ def drained(
         (node-hours per state).
     """
     rows = []
+    at = execution_states(schedule) if moments is None else np.array(moments, dtype=np.float64)
     for policy in policies:
-        taken = touched(schedule, policy=policy, **knobs)
-        jobs, states = taken.first.sum(), len(taken.first)
+        job = taken_jobs(schedule, policy=policy, moments=at, **knobs)
+        # The last row is that of an idle node's job, which has no end.
+        remaining = np.append(schedule.end_time, np.nan)[job] - at[:, None]
+        first = _first_of_job(job)
+        jobs, states = first.sum(), len(first)
         for period in grace_periods:
-            killed = (taken.first & (taken.remaining >= period)).sum() / jobs
-            idle = np.fmax(period - taken.remaining, 0.0).sum() / states / HOUR
+            killed = (first & (remaining >= period)).sum() / jobs
+            idle = np.fmax(period - remaining, 0.0).sum() / states / HOUR
             rows.append((policy, period, jobs / states, killed, idle))
     return pd.DataFrame(rows, columns=["policy", "grace_period", "touched", "killed", "idle"])
+
+
+def _first_of_job(job: np.ndarray) -> np.ndarray:
+    """Whether each node taken is the first of its job at its moment (moments × nodes taken)."""
+    order = np.argsort(job, axis=1, kind="stable")
+    again = np.diff(np.take_along_axis(job, order, axis=1), axis=1, prepend=-2) == 0
+    first = np.empty_like(again)
+    np.put_along_axis(first, order, ~again, axis=1)
+    return first & (job >= 0)
 
 
 def lend(workloads: Mapping[str, Workload], setting: Setting, *, seed: int = 0) -> ElasticSchedule:

@@ -18,8 +18,7 @@ import pandas as pd
 
 from cosimlib.display import percent
 from cosimlib.elastic import (
-    LONG_GRACE_PERIODS,
-    SHORT_GRACE_PERIODS,
+    GRACE_PERIODS,
     execution_states,
     occupants,
     preemption_values,
@@ -44,7 +43,8 @@ from papers.duplyakin2017.experiment import (
     waste_by_priority,
 )
 
-SHORT, LONG = list(SHORT_GRACE_PERIODS), list(LONG_GRACE_PERIODS)
+SHORT, LONG = list(GRACE_PERIODS[:4]), list(GRACE_PERIODS[4:])
+"""Grace periods (s) of figure 3 and of figure 4."""
 EXTREME = 2 * LONG[-1]
 """A grace period (s) beyond most run times: the paper names none; twice the longest of figure 4."""
 OTHERS, GOOD = ["RANDOM", "FIFO"], ["LIFO", "PAP"]

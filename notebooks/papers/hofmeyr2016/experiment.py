@@ -28,19 +28,14 @@ import numpy as np
 import pandas as pd
 
 from cosimlab.sweep import Workers, sweep
+from cosimlab.timesharing import simulate_batch
 from cosimlab.twins.assumptions import Assumptions
 from cosimlab.twins.edison import EDISON, UTILIZATION, edison
 from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.display import percent
 from cosimlib.schedule import Schedule
-from cosimlib.timesharing import (
-    NOISE,
-    RunSummary,
-    simulate_batch,
-    simulate_timesharing,
-    summarize_run,
-)
+from cosimlib.timesharing import NOISE, RunSummary, simulate_timesharing, summarize_run
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 

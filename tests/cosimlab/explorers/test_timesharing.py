@@ -8,15 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cosimlab import timesharing as batches
 from cosimlab import twins
 from cosimlab.explorers import explore_timesharing
 from cosimlab.explorers.timesharing import _around
 from cosimlab.figures.timesharing_moment import BANDS, plot_sharing
+from cosimlab.timesharing import simulate_batch, with_node_memory
 from cosimlib import synthetic, timesharing
 from cosimlib.audit import audit
 from cosimlib.metrics import busy_stretch, offered_load
 from cosimlib.system import System
-from cosimlib.timesharing import simulate_batch, simulate_timesharing, with_node_memory
+from cosimlib.timesharing import simulate_timesharing
 
 DAY, HOUR = 86_400.0, 3_600.0
 SMALL = twins.edison(2, nodes=20, load=0.89)
@@ -125,8 +127,8 @@ def test_a_draw_simulates_what_can_differ_once(monkeypatch):
         return run
 
     both = ["simulate_timesharing", "simulate_batch"]
-    for name in both:
-        monkeypatch.setattr(timesharing, name, counted(getattr(timesharing, name)))
+    for module, name in zip((timesharing, batches), both, strict=True):
+        monkeypatch.setattr(module, name, counted(getattr(module, name)))
     panel = explore_timesharing(SMALL)
     for name, value, expected in (
         ("at", 72_000.0, both[:1]),

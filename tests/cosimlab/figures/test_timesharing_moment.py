@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from cosimlab.figures.timesharing_moment import NO_JOBS, plot_sharing
+from cosimlab.timesharing import simulate_batch
 from cosimlib.system import System
-from cosimlib.timesharing import simulate_batch, simulate_timesharing
+from cosimlib.timesharing import simulate_timesharing
 from cosimlib.timesharing.schedule import (
     BANDS,
     crowd_table,

@@ -11,17 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlab import twins
+from cosimlab.timesharing import with_noise
 from cosimlib.audit import audit
 from cosimlib.kernels.records import records
 from cosimlib.system import System
-from cosimlib.timesharing import (
-    draw_noise,
-    in_steps,
-    kernel,
-    simulate_timesharing,
-    simulation,
-    with_noise,
-)
+from cosimlib.timesharing import draw_noise, in_steps, kernel, simulate_timesharing, simulation
 from cosimlib.timesharing.kernel import RUN, Series, no_noise, noise_between
 from cosimlib.workload import Workload
 from tests.cosimlib.timesharing.naive import Shared
@@ -42,9 +36,9 @@ def events(workload, system, noise=NO_NOISE, step=10.0):
     """The machine after every event, driven by the kernels that the simulator calls."""
     sharing = simulation.sharing_of(workload, system, slots=len(workload))
     run = records(1, RUN, speed=1.0, step=step, spmd=True)[0]
-    series = Series(0.0, 1e12, np.zeros((1, 3)))
+    lists, series = kernel.empty_lists(sharing), Series(0.0, 1e12, np.zeros((1, 3)))
     while (now := kernel.next_instant(sharing, run, noise)) < math.inf:
-        kernel.advance(sharing, run, noise, series, np.nextafter(now, math.inf))
+        kernel.advance(sharing, run, lists, noise, series, np.nextafter(now, math.inf))
         yield now, sharing
     assert run.submitted == len(workload)
 

@@ -107,13 +107,13 @@ def assert_books_are_kept(machine):
 def clear_changes(sharing):
     """Begin a new list of jobs whose rate changed, as the event loop does."""
     sharing.jobs.is_changed = False
-    sharing.moved.length = 0
+    sharing.counts.changed = 0
 
 
 def assert_changes_are_listed(machine, before):
     """Every job whose rate moved is on the list, once, with the rate that it had."""
     sharing = machine.sharing
-    listed = sharing.jobs.changed[: sharing.moved.length].tolist()
+    listed = sharing.changed[: sharing.counts.changed].tolist()
     assert len(set(listed)) == len(listed)
     assert {job for job, old in enumerate(before) if old != sharing.jobs.rate[job]} <= set(listed)
     assert all(sharing.jobs.before[job] == before[job] for job in listed)

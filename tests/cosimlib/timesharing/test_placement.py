@@ -7,12 +7,9 @@ import pandas as pd
 import pytest
 
 from cosimlab import twins
+from cosimlab.timesharing import simulate_batch, with_node_memory
 from cosimlib.system import System
-from cosimlib.timesharing import (
-    simulate_batch,
-    simulate_timesharing,
-    with_node_memory,
-)
+from cosimlib.timesharing import simulate_timesharing
 from cosimlib.timesharing.kernel import SPARE
 from cosimlib.workload import InvalidWorkloadError, Workload
 

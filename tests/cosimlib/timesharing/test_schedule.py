@@ -7,14 +7,10 @@ import pandas as pd
 import pytest
 
 from cosimlab import twins
+from cosimlab.timesharing import simulate_batch
 from cosimlib import metrics
 from cosimlib.system import System
-from cosimlib.timesharing import (
-    RunSummary,
-    simulate_batch,
-    simulate_timesharing,
-    summarize_run,
-)
+from cosimlib.timesharing import RunSummary, simulate_timesharing, summarize_run
 from cosimlib.workload import Workload
 
 DAY, HOUR = 86_400.0, 3_600.0

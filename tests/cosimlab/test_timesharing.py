@@ -11,14 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cosimlab import twins
+from cosimlab.timesharing import simulate_batch, with_noise
 from cosimlib.batch import simulate_easy
 from cosimlib.system import System
-from cosimlib.timesharing import (
-    in_steps,
-    simulate_batch,
-    simulate_timesharing,
-    with_noise,
-)
+from cosimlib.timesharing import in_steps, simulate_timesharing
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.strategies import workloads
 

@@ -14,21 +14,39 @@ nodes. Jobs end with a step. No job is killed for outrunning an estimate because
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.audit import audit
+from cosimlib.audit import audit, audit_rule, check_capacity, check_columns, demand_of_jobs
 from cosimlib.batch import simulate_easy
 from cosimlib.kernels.jit import kernel
 from cosimlib.metrics import busy_stretch
+from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.timesharing.kernel import ROUNDING, SLOWEST, STEP
-from cosimlib.timesharing.schedule import SteppedSchedule
 from cosimlib.timesharing.simulation import check_knobs, check_slowed, in_steps, policy_name
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SteppedSchedule(Schedule):
+    """Batch schedule in steps: a job ends with the step in which its work is done.
+
+    Parameters
+    ----------
+    workload, system, policy, start_time, end_time
+        As of a `Schedule`; the run times are dedicated ones, which noise makes longer.
+    step : float
+        Seconds.
+    slowest : float
+        The least speed of a node under noise; 1 without.
+    """
+
+    step: float
+    slowest: float
 
 
 def simulate_batch(
@@ -87,6 +105,40 @@ def simulate_batch(
         step=float(step),
         slowest=SLOWEST if noise else 1.0,
     )
+
+
+@audit_rule.register
+def audit_stepped(schedule: SteppedSchedule) -> None:
+    """Raise an error if a batch schedule in steps could not have happened.
+
+    Jobs start with a step, not before their submission, and end with the first step by which they
+    can be done, or under noise later, with that by which even the slowest nodes are done, at most.
+    No more nodes are held than there are.
+
+    Raises
+    ------
+    InfeasibleScheduleError
+        Naming the policy, and the job, or the time and the nodes.
+    """
+    check_columns(schedule)
+    jobs, step = schedule.workload.jobs, schedule.step
+    submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
+    start, end = schedule.start_time, schedule.end_time
+    length, least = (end - start) / step, run_time / step
+    # Of sums and quotients of floats, some of the last digits are rounding.
+    exact = ROUNDING + 4 * np.spacing(np.abs(end)) / step
+    rules = (
+        ("starts before its submission", (start >= submit_time) & (start < np.inf)),
+        ("starts inside a step", np.abs(start / step - np.rint(start / step)) <= exact),
+        ("does not run for whole steps", np.abs(length - np.rint(length)) <= exact),
+        ("ends before it is done", length >= least - exact),
+        ("runs on when it is done", length <= np.ceil(least / schedule.slowest - ROUNDING) + exact),
+    )
+    times = "submitted at t={:.15g}, from t={:.15g} to t={:.15g}, {:.15g} s alone"
+    for wrong, fine in rules:
+        message = f"{wrong}: {times}, in steps of {step:.15g} s"
+        demand_of_jobs(schedule, fine, message, submit_time, start, end, run_time)
+    check_capacity(schedule)
 
 
 def with_noise(
