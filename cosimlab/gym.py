@@ -193,7 +193,7 @@ class BatchEnv(gymnasium.Env):
     def _begin_episode(self, first: int) -> None:
         """Let the episode's jobs, from this row on, come to an empty machine."""
         total_nodes = self.system.total_nodes
-        jobs = self._all[first : first + self.jobs].copy()
+        jobs = self._all[first : first + self.jobs].copy().view(np.recarray)
         self._machine = machines.empty(jobs, None, total_nodes, loop.STATE, now=-np.inf)
         no_columns, timetable = np.empty((0, self.jobs)), loop.always_open(total_nodes)
         self._tables = loop.tables_of(no_columns, total_nodes, timetable)

@@ -158,8 +158,9 @@ def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.re
     jobs, state = machine.jobs, machine.state
     jobs.reserved = jobs.promised = np.nan
     by_request = pd.DataFrame({"nodes": jobs.nodes, "time": jobs.requested_time})
-    jobs.kind = by_request.groupby(["nodes", "time"]).ngroup().to_numpy()
-    kinds = records(jobs.kind.max(initial=-1) + 1, KIND, version=-1)
+    kind = by_request.groupby(["nodes", "time"]).ngroup().to_numpy()
+    jobs.kind = kind
+    kinds = records(kind.max(initial=-1) + 1, KIND, version=-1)
     state.next_start, state.movable_before = np.inf, -np.inf
     windows = 0 if machine.edges is None else machine.edges.size
     profile = np.recarray(2 * jobs.size + windows + 4, BREAKPOINT)

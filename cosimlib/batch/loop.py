@@ -210,10 +210,11 @@ def _starvation(jobs: np.recarray, state: np.record, wake: float) -> int:
     """What is wrong if jobs wait on an empty machine to which nothing is to come."""
     is_last = state.running == 0 and state.submitted == jobs.size and state.next_edge == np.inf
     if is_last and state.first < state.last:
-        state.idle_wakes += 1
+        wakes: int = state.idle_wakes + 1
+        state.idle_wakes = wakes
         if wake == np.inf:
             return STARVED
-        if state.idle_wakes > MOST_IDLE_WAKES:
+        if wakes > MOST_IDLE_WAKES:
             return RESTLESS
     return FINE
 

@@ -68,8 +68,9 @@ def simulate_predicted(
     )
     jobs = machine.jobs
     jobs.predicted = np.minimum(_given(run.workload, jobs, predict), jobs.requested_time)
-    jobs.user = _user_numbers(run.workload)
-    users = records(jobs.user.max(initial=-1) + 1, USER)
+    user = _user_numbers(run.workload)
+    jobs.user = user
+    users = records(user.max(initial=-1) + 1, USER)
     waiting, planned = np.empty(jobs.size, np.int64), np.empty_like(machine.expected)
     limits = np.recarray(1, STEP)
     _simulate(jobs, machine.ends, machine.expected, machine.state, users, waiting, planned, limits)

@@ -12,6 +12,7 @@ import sys
 import pytest
 from numba.core.dispatcher import Dispatcher
 
+import cosimlab
 import cosimlib
 from cosimlib.kernels.jit import PACKAGE, SEEN_BY_KERNELS, Kernel, kernel
 from tests.suites import ROOT
@@ -56,6 +57,7 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), stats.ca
 """
 
 SCRIPT = """
+import cosimlab
 import cosimlib
 from cosimlib import calling
 from cosimlib.kernels.jit import cache_folder
@@ -189,9 +191,12 @@ def test_on_a_full_disk_kernels_are_compiled_without_a_cache(house):
 
 
 def all_kernels():
-    """Every compiled function that a module of this package names, by its name."""
+    """Every compiled function that a module of the two packages names, by its name."""
     found = {}
-    for module in pkgutil.walk_packages(cosimlib.__path__, "cosimlib."):
+    for module in (
+        *pkgutil.walk_packages(cosimlib.__path__, "cosimlib."),
+        *pkgutil.walk_packages(cosimlab.__path__, "cosimlab."),
+    ):
         if not module.name.endswith("__main__"):
             names = vars(importlib.import_module(module.name))
             values = {f"{module.name}.{name}": value for name, value in names.items()}

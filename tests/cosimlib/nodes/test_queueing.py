@@ -10,7 +10,7 @@ from hypothesis import given, settings
 import cosimlab as lab
 import cosimlib as cs
 from cosimlib.audit import InfeasibleScheduleError
-from cosimlib.nodes import POLICIES, idle_gpus, resource_utilization, stranded_gpu_hours
+from cosimlib.nodes import POLICIES, idle_gpus, place_jobs, resource_utilization, stranded_gpu_hours
 from cosimlib.schedule import SharedNodesError
 from cosimlib.workload import InvalidWorkloadError
 from tests.cosimlib.nodes import naive
@@ -128,7 +128,7 @@ def test_conservative_acts_when_a_reservation_begins():
 def test_nobody_comes(policy):
     nobody = jobs_of(nodes=[1]).keep(np.array([False]), "nobody")
     assert cs.audit(cs.simulate_nodes(nobody, SHARED, policy=policy)).start_time.tolist() == []
-    assert cs.place_jobs(nobody, SHARED).places.empty
+    assert place_jobs(nobody, SHARED).places.empty
 
 
 @pytest.mark.compiled("a hundred thousand plans")
