@@ -84,31 +84,30 @@ class Kernel(CPUDispatcher):
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one kernel, without which it is compiled where the cache cannot be used."""
+    """Numba's cache of one kernel; where it cannot be used, the kernel is compiled without it."""
 
     def load_overload(self, *args: Any) -> Any:
-        """The compiled form for some types of arguments; None where there is none to be had."""
+        """The compiled form for some types of arguments; None where there is none to be had.
+
+        What is damaged is dropped, so that it is compiled and saved again.
+        """
         try:
             return super().load_overload(*args)
         except Exception as error:
-            self._go_without(error)
-            return None
+            _warn_of_cache(cache_folder(), error)
+        try:
+            self.flush()
+        except OSError:
+            self.disable()
+        return None
 
     def save_overload(self, *args: Any) -> None:
         """Save a compiled form for some types of arguments."""
         try:
             super().save_overload(*args)
         except Exception as error:
-            self._go_without(error)
-
-    def _go_without(self, error: Exception) -> None:
-        """Warn, and use this cache no longer; drop what it has, so that the next process can."""
-        _warn_of_cache(cache_folder(), error)
-        self.disable()
-        try:
-            self.flush()
-        except OSError:
-            return
+            _warn_of_cache(cache_folder(), error)
+            self.disable()
 
 
 def is_interpreted() -> bool:
