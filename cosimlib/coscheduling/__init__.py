@@ -1,8 +1,9 @@
 """Coscheduling: mates on coupled machines start together, after Tang et al. (2011).
 
-`simulation` has the model and its event loop, `kernel` the scheduling pass and the turn of a job
-with mates, `mates` the jobs that must start together, `schedule` what coscheduling costs, `audit`
-what no schedule may break, `deadlock` one instant of a schedule and the smallest deadlock.
+`simulation` has the model and the simulator. `kernel` has its event loop `coschedule`, the
+scheduling pass, and the turn of a job with mates. `mates` has the jobs that must start together,
+`schedule` what coscheduling costs, `audit` what no schedule may break, and `deadlock` one instant
+of a schedule and the smallest deadlock.
 """
 
 from cosimlib.coscheduling.audit import audit_coupled

@@ -2,7 +2,9 @@
 
 A workload for coupled machines has each job's machine in `partition` and a row of its group in
 `mate`. Groups are the connected components of these links: two jobs that name each other, or a
-chain or ring of three on three machines. A group has at most one job per machine, and at least two.
+chain or ring of three on three machines. One link is enough: a job is also the mate of a job that
+names it, whether or not it names that job. A group has at least two jobs, and at most one per
+machine.
 
 Before there is such a workload, mates are a table with one column per machine and one row per
 group, of rows in the machines' own workloads (NA if a machine takes no part). `couple` makes one
@@ -156,7 +158,11 @@ def _nearest(first: np.ndarray, second: np.ndarray, window: float) -> list[tuple
 
 
 def _last_before(first: np.ndarray, second: np.ndarray, window: float) -> list[tuple[int, int]]:
-    """Pairs of submissions at most `window` apart: the last of the first for each of the second."""
+    """Pairs of submissions at most `window` apart: for each job of the second, one of the first.
+
+    It is the last job of the first machine that is not submitted later. The earliest job of the
+    second machine that is near enough takes it.
+    """
     latest = np.searchsorted(first, second, side="right") - 1
     near = (latest >= 0) & (second - first[latest] <= window) if first.size else latest >= 0
     jobs, mates = np.unique(latest[near], return_index=True)
@@ -164,13 +170,14 @@ def _last_before(first: np.ndarray, second: np.ndarray, window: float) -> list[t
 
 
 def mates_by_proportion(machines: Mapping[str, Workload], *, share: float) -> pd.DataFrame:
-    """Mates by share: every n-th job of each machine; the k-th of one with the k-th of the others.
+    """Mates by share: evenly spread rows of each machine, the k-th of one with those of the others.
 
     Parameters
     ----------
     machines : mapping of str to Workload
     share : float
-        Share of the smallest workload's jobs that get mates; n is its inverse.
+        Share of the smallest workload's jobs that get mates. As many jobs of each other machine get
+        mates.
     """
     check.number("share", share, least=0, most=1, kind="a part of the jobs")
     sizes = {machine: len(workload) for machine, workload in machines.items()}

@@ -42,11 +42,14 @@ class CoupledSchedule(Schedule):
         Group of mates of each job; −1 without mates, or if mates are ignored.
     holds : pd.DataFrame
         Intervals in which a job held nodes idle before it started: `job`, `start`, `end`. A job has
-        several if held nodes were released in between.
+        several if held nodes were released in between. A hold that ended at the time at which it
+        began is not listed.
     first_try : np.ndarray
-        Time of each job's first hold or yield; NaN if it never did.
+        Time of each job's first hold or yield; NaN if it never did. Only the job that has the turn
+        holds or yields; a mate that is tried in this turn does not.
     yields : np.ndarray
-        Number of yields of each job.
+        Number of yields of each job, counted as `first_try` is. A job may yield and still start at
+        the same time, in a mate's turn; its sync-up overhead is then 0.
     outages : tuple of (partition, start, end)
         When a machine could not be reached.
     longest_hold : float
@@ -116,9 +119,10 @@ def lost_node_hours(schedule: CoupledSchedule) -> pd.Series:
 def ideal_schedule(base: CoupledSchedule) -> CoupledSchedule:
     """Schedule in which each group starts at the latest base start of its jobs; others stay.
 
-    Each group starts at the latest base start of its jobs; other jobs stay. This is the least that
-    coscheduling costs if no job may start earlier than in the base. The schedule is not feasible:
-    other jobs may hold the nodes at that time.
+    This is the least that coscheduling costs if no job may start earlier than in the base. The
+    schedule is not feasible: other jobs may hold the nodes at that time. No job holds or yields in
+    it. The `first_try` of a job that waits for its mates is its base start instead, so that its
+    sync-up overhead is this wait.
 
     Parameters
     ----------
@@ -148,8 +152,9 @@ def summarize_machines(schedule: CoupledSchedule) -> pd.DataFrame:
         `machine`, `jobs`, `paired` (its jobs with mates, where mates count), mean `wait` (minutes),
         mean `slowdown`, mean `sync_up` of paired jobs that started (minutes; 0 without any), its
         median and 95th percentile `sync_up_median` and `sync_up_late`, the share `waited` of them
-        with any, `wait_paired` and `wait_alone` (mean waits of jobs with and without mates,
-        minutes; NaN without such jobs), `lost` (idle node-hours), `lost_share` (of what the machine
+        with any, `wait_paired` and `wait_alone` (mean waits of jobs with and without mates in the
+        workload, minutes; NaN without such jobs; unlike `paired`, they also tell these jobs apart
+        where mates do not count), `lost` (idle node-hours), `lost_share` (of what the machine
         offers from the first submission to the last end) and `drained` (days from its last
         submission to its last start, at least 0; NaN without a start).
     """

@@ -10,37 +10,64 @@ Systems*). When it is a job's turn on one machine, the machine asks for the stat
   both start. If it cannot, or is not submitted yet, the job *holds* (keeps its nodes idle) or
   *yields* (gives up its turn). Which of the two is the *scheme* of the machine.
 - The status of a mate is unknown, because its machine is down or because it started without
-  waiting: the job starts at once.
+  waiting: nobody waits for this mate; the others are still waited for.
 
-The slides leave details open. They follow the authors' simulator Qsim, or are our choice (*):
+The slides leave details open. They follow the authors' simulator Qsim, or are our choice (*).
+
+*Instants and passes.*
 
 - At each instant, ends come first, then outages, submissions and releases. Then each machine with
-  one of these events has one pass, in the order of machines.
+  one of these events has one pass, in the order of machines. When an outage begins, every machine
+  that is up has a pass. A machine that is down has none.
 - A pass goes through the queue by WFP, ``(waited / requested)³ · nodes``, or by submission; ties go
   to the lower row. The first job that does not fit gets a reservation, as in EASY. Jobs that yield
-  get none. For the reservation, a running job is expected to end at ``max(start + requested, now +
-  5 min)``. A holding job, which has no end, counts as if it started now (*).
-- In the nested pass, jobs with other mates are skipped; jobs without mates may start.
+  get none.
+- For the reservation, a running job is expected to end at ``max(start + requested, now + 5 min)``.
+  A holding job, which has no end, counts as if it started now (*).
+- In the nested pass for a queued mate, jobs without mates may start. Jobs of other groups take no
+  part: they do not start and reserve nothing. Jobs without mates may therefore overtake them. They
+  stay started even if the mate cannot start.
+
+*Holds and their releases.*
+
 - Every 1,200 s, counted from the first submission, jobs that have held for 600 s or more return to
   their queue. They are last in it at that instant. A machine without such jobs has no pass (*).
-- By the slides' rule, every queued mate is tried, and all machines release at the same instant. In
-  the authors' code only mates that yielded are tried, and the k-th machine after the first releases
-  every 1,200 + k s. Without this offset each machine would hold again before the other one looks,
-  for ever. With the slides' rule such an offset does harm: a released job finds the other machine
-  full of holding jobs. Some pairs then start only when both machines release at the same instant,
-  once in 1,201 rounds (16.7 days). Jobs therefore count as deadlocked after two such periods and
-  1,000 rounds in which nothing started.
-- A job yields instead of holding if its machine would then hold more than 60 % of its nodes. A job
-  holds instead of yielding after it has yielded `max_yields` times. With `most_idle`, which is our
-  addition, a machine that holds decides job by job: a job yields if its hold is expected to leave
-  more node-hours idle than that. A queued mate is expected to start when it would fit if it were
-  next; a mate that is not submitted yet, never.
-- An outage is an outage of a machine's resource manager (*): no job starts or holds, but running
-  jobs continue. When it begins, jobs on other machines that hold for mates there start.
+- A hold can therefore last almost 1,800 s: the interval and the 600 s.
+- A machine's holds take 60 % of its nodes at most, rounded down, but it may always hold one node
+  (*). A job yields instead of holding if its machine would then hold more. A job wider than this
+  limit always yields.
+- A job holds instead of yielding after it has yielded `max_yields` times.
+- With `most_idle`, which is our addition, a machine that holds decides job by job: a job yields if
+  its hold is expected to leave more node-hours idle than that. A queued mate is expected to start
+  when it would fit if it were next; a mate that is not submitted yet, never.
 
-Groups may have more than two jobs, on as many machines (*). Then all waiting mates must be able to
-start in passes nested one inside the other; otherwise the jobs that could start give their nodes
-back.
+*Outages.*
+
+- An outage is an outage of a machine's resource manager (*): no job starts or holds there, but
+  running jobs continue. Nobody waits for a mate there, whether it is submitted or not.
+- When an outage begins, the holds there end. A job that holds elsewhere starts if its missing mates
+  are all on machines that are down. Then every machine that is up has a pass, in which queued jobs
+  may start without their mates on the machine that is down.
+
+*Differences from the authors' code.*
+
+- By the slides' rule, every queued mate is tried, and all machines release at the same instant.
+- In the authors' code only mates that yielded in their machine's latest pass of its own are tried,
+  and the k-th machine after the first releases every 1,200 + k s.
+- In the authors' rule this offset is needed. Without it each machine would hold again before the
+  other one looks, for ever.
+- With the slides' rule such an offset does harm: a released job finds the other machine full of
+  holding jobs. Some pairs then start only when both machines release at the same instant.
+- With intervals of 1,200 s and 1,201 s this is once in 1,201 intervals of the first machine, which
+  are 16.7 days.
+
+*Deadlock.* Jobs count as deadlocked after many instants in a row at which only releases could
+happen and nothing started. On two machines these are 2,002 instants by default and 6,802 with an
+offset of 1 s. `_most_futile_instants` has the rule.
+
+*Larger groups.* Groups may have more than two jobs, on as many machines (*). Each waiting mate is
+given nodes in a nested pass of its machine, one after another; if one fails, those before it give
+theirs back. Jobs without mates that these passes started stay started.
 """
 
 from collections.abc import Callable, Sequence
@@ -84,9 +111,9 @@ NEVER = np.iinfo(np.int64).max
 
 MOST_RELEASES = 1_000_000
 """Releases at most while nothing else happens: at intervals of 1,200 s as many are 38 years."""
-FUTILE_ROUNDS, MOST_FUTILE_ROUNDS = 1000, 20_000
-"""Rounds of releases without any other event after which a simulation is taken to be deadlocked:
-the first more than two whole beats of the machines' clocks, altogether the second at most."""
+FUTILE_INSTANTS, MOST_FUTILE_INSTANTS = 1000, 20_000
+"""Instants per machine in `_most_futile_instants`: those that jobs are always given, and the most
+that they are given together with the two periods of an offset."""
 SCHEMES = ("HH", "HY", "YH", "YY")
 
 Outage = tuple[str, float, float]
@@ -130,14 +157,16 @@ def simulate_coscheduling(
         Seconds by which a machine's interval of releases is longer than that of the machine before;
         by default 1 with `mate_rule` ``"yielding"``, as in the authors' code, else 0.
     held_share : float, default 0.6
-        Largest share of a machine's nodes that may be held at a time.
+        Largest share of a machine's nodes that may be held at a time. It is rounded down to whole
+        nodes, but to no less than one node, unless it is 0. A job wider than this limit always
+        yields.
     max_yields : int, optional
         Yields after which a job holds instead.
     most_idle : float, optional
         Most node-hours that a hold may be expected to leave idle; by default no limit.
     mate_rule : str, default "queuing"
         Which queued mates are tried: all, or only those ``"yielding"`` in their machine's latest
-        pass, as the authors' code has it.
+        pass of its own, as the authors' code has it.
     outages : sequence of (partition, start, end), default none
         Seconds between which a machine's resource manager is down.
     least_remaining : float, default 300
@@ -193,7 +222,7 @@ def simulate_coscheduling(
         max_yields=NEVER if max_yields is None else int(max_yields),
         most_idle=np.inf if most_idle is None else float(most_idle) * HOUR,
         least_remaining=least_remaining,
-        most_futile_rounds=_patience(machines.release_interval, float(release_after)),
+        most_futile_instants=_most_futile_instants(machines.release_interval, float(release_after)),
     )
     merged = _merged(outages, partitions)
     holds = _simulate(jobs, machines, knobs[0], _changes(merged, partitions))
@@ -238,12 +267,14 @@ def compare_on(
 def _machines(system: System, letters: str, held_share: float) -> np.recarray:
     """Machines as records, without jobs and releases."""
     capacity = np.array(list(system.partitions.values()), dtype=np.int64)
+    least = 1 if held_share > 0 else 0
+    held_limit = np.maximum(least, np.floor(held_share * capacity + 1e-9))
     return records(
         capacity.size,
         MACHINE,
         free=capacity,
         prefers_hold=np.array([letter == HOLD for letter in letters]),
-        held_limit=np.floor(held_share * capacity + 1e-9),
+        held_limit=held_limit,
     )
 
 
@@ -269,30 +300,38 @@ def _set_releases(
     machines.next_release = jobs.submit_time[0] + intervals
 
 
-def _patience(intervals: np.ndarray, release_after: float) -> float:
-    """Rounds of releases without a start before the jobs left are taken to be deadlocked.
+def _most_futile_instants(intervals: np.ndarray, release_after: float) -> float:
+    """Instants in a row at which only releases could happen, before the simulation ends.
 
-    Some deadlocks end only if all machines release at one instant. The k-th machine's clock is k
-    offsets slower than the first's, so that their releases meet once in interval ÷ offset rounds.
+    The jobs left are then taken to be deadlocked. The number is a sum over the machines, because
+    with an offset each machine releases at instants of its own. Without an offset all machines
+    release at the same instants, and the number is larger than needed.
+
+    With an offset, some jobs start only if the first two machines release at one time. In the
+    meantime the first machine releases interval ÷ offset times, and once more. The jobs are given
+    two such periods, unless these have more than `MOST_FUTILE_INSTANTS` instants per machine.
     """
-    rounds, first, second = float(FUTILE_ROUNDS), intervals[0], intervals[:2][-1]
+    first, second = intervals[0], intervals[:2][-1]
+    per_machine = float(FUTILE_INSTANTS)
     if first < second < np.inf:
-        rounds += 2 * first / (second - first)
+        per_machine += 2 * first / (second - first)
+    per_machine = min(per_machine, MOST_FUTILE_INSTANTS)
     # A hold outlasts many releases where they come more often than it may last.
-    return intervals.size * (min(rounds, MOST_FUTILE_ROUNDS) + 2 * release_after / first)
+    per_machine += 2 * release_after / first
+    return intervals.size * per_machine
 
 
 def _simulate(
     jobs: np.recarray, machines: np.recarray, knobs: np.record, changes: np.recarray
 ) -> pd.DataFrame:
     """Write what becomes of the jobs; return the intervals in which they held nodes."""
-    # Each job that has nodes has one at least.
+    # A job has at least one node, so at most this many have nodes on one machine.
     most_running = min(jobs.size, int(machines.free.max()))
     state = State(
         jobs,
         machines,
         queue=np.empty((machines.size, jobs.size), np.int64),
-        turns=np.empty((machines.size, jobs.size), np.int64),
+        candidates=np.empty((machines.size, jobs.size), np.int64),
         started=np.empty(jobs.size, np.int64),
         ended_holds=records(jobs.size, ENDED_HOLD),
         expected=np.recarray((machines.size, most_running), STEP),
@@ -302,7 +341,7 @@ def _simulate(
     )
     holds = coschedule(state, changes)
     for_ever = np.flatnonzero(~np.isnan(jobs.hold_start))
-    holds += [(job, jobs.hold_start[job], np.inf) for job in for_ever.tolist()]
+    holds += [(row, jobs.hold_start[row], np.inf) for row in for_ever.tolist()]
     table = pd.DataFrame(holds, columns=["job", "start", "end"])
     table = table.astype({"job": "int64", "start": "float64", "end": "float64"})
     return table.sort_values(["start", "job"], ignore_index=True)

@@ -13,7 +13,7 @@ from tests.cosimlib.coscheduling.naive import Coupled
 @st.composite
 def instances(draw, max_jobs=14, releases=(None, 5, 20, 1200), outages=True):
     """Jobs on one to three machines, groups of mates among them, schemes and knobs."""
-    nodes = draw(st.lists(st.integers(2, 8), min_size=1, max_size=3))
+    nodes = draw(st.lists(st.integers(1, 8), min_size=1, max_size=3))
     unit = draw(st.sampled_from([1, 60, 300]))
     n = draw(st.integers(1, max_jobs))
     submit = sorted(draw(st.lists(st.integers(0, 12), min_size=n, max_size=n)))

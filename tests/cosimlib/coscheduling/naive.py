@@ -250,7 +250,8 @@ class Coupled:
         wants = (machine.scheme == "H" and cheap) or self.yields[job["id"]] >= self.knobs[
             "max_yields"
         ]
-        if wants and idle + job["nodes"] <= self.knobs["share"] * machine.nodes + 1e-9:
+        most = max(1, self.knobs["share"] * machine.nodes)
+        if wants and idle + job["nodes"] <= most + 1e-9:
             machine.queue.remove(job)
             machine.holding.append(job)
             self.hold_since[job["id"]] = self.now

@@ -265,6 +265,25 @@ def test_a_job_beyond_the_cap_yields_instead():
     assert schedule.holds.empty and schedule.yields[1] > 0
 
 
+def test_a_machine_of_one_node_may_hold_it_but_no_job_may_hold_more_than_the_limit():
+    """60 % of one node is less than a node. A's limit is two nodes: its job of three yields."""
+    table = table_of(
+        """
+        Q            0       10             10     1    1   5  5  5  5
+        A            5       10             10     2    0   5  5  5  5
+        A           20       10             10     3    3  25 25 25 25
+        Q           25       10             10     1    2  25 25 25 25
+        """
+    )
+    machines = System.of(A=4, Q=1)
+    schedule = audit(simulate_coscheduling(coupled(table), machines, schemes="H"))
+    assert schedule.start_time.tolist() == table["HH"].tolist()
+    assert schedule.holds.to_numpy().tolist() == [[0, 0, 5]]
+    assert schedule.yields.tolist() == [0, 0, 1, 0]
+    nothing = audit(simulate_coscheduling(coupled(table), machines, schemes="H", held_share=0))
+    assert nothing.holds.empty and nothing.yields.tolist() == [1, 0, 1, 0]
+
+
 @settings(max_examples=30)
 @given(instances(outages=False))
 def test_yielding_no_times_is_holding(instance):
