@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlab.figures import plot_empty, plot_lines, theme
+from cosimlab.figures import lines, plot_empty, theme
 from cosimlab.figures.elastic import period_name, vector_trace
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
@@ -176,7 +176,7 @@ def figure_5(example: Example) -> Drawing:
 def figure_6(wasted: pd.DataFrame) -> Drawing:
     """Figure 6: cumulative wasted cycles of `waste_by_priority`: a panel and axis per priority."""
     table, mean = cumulative_table(wasted), wasted.mean() / HOUR
-    picture = plot_lines(
+    picture = lines(
         table.replace({"priority": PRIORITIES}),
         x="days",
         y="node_hours",
@@ -223,7 +223,7 @@ def optimum(schedule: Schedule, *, preempted: int, seed: int) -> Drawing:
     hours = "grace period (h)"
     means.index = pd.Index(np.array(periods) / HOUR, name=hours)
     table = means.reset_index().melt(hours, var_name="choice", value_name="waste")
-    picture = plot_lines(
+    picture = lines(
         table,
         x=hours,
         y="waste",
@@ -246,9 +246,7 @@ def lifo_loses(schedules: Schedules, *, preempted: int, seed: int) -> Drawing:
         "relative": "waste: LIFO ÷ the smaller",
     }
     title = "LIFO's waste ÷ the smaller waste of FIFO and RANDOM"
-    picture = plot_lines(
-        table, x="ratio", y="relative", line="workload", title=title, labels=labels
-    )
+    picture = lines(table, x="ratio", y="relative", line="workload", title=title, labels=labels)
     return Drawing(picture, table, "Means over every 10th state; above 1, LIFO wastes more.")
 
 
@@ -339,7 +337,7 @@ def _sequences(sweep: pd.DataFrame, title: str) -> Drawing:
     averaged = sweep.groupby(["policy", varied], sort=False)[list(measures)].mean()
     parts = {name: averaged[column] for column, name in measures.items()}
     table = pd.concat(parts, names=["measure"]).rename("share").round(4).reset_index()
-    picture = plot_lines(
+    picture = lines(
         table,
         x=varied,
         y="share",

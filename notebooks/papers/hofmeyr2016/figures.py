@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from cosimlab.figures import captioned, plot_lines, theme
+from cosimlab.figures import captioned, lines, theme
 from cosimlab.figures.charts import heatmap
-from cosimlab.figures.timesharing_moment import NO_JOBS, RATIO_COLORS
+from cosimlab.figures.maps import NO_VALUE as NO_JOBS
+from cosimlab.figures.maps import RATIO_COLORS
 from cosimlab.twins.edison import EDISON, UTILIZATION
 from cosimlib import checks as check
 from cosimlib.display import percent
@@ -304,7 +305,7 @@ def box_table(runs: Mapping[str, RunSummary]) -> pd.DataFrame:
 def _lines(table: pd.DataFrame, title: str, labels: tuple[str, str], *, log: str = "") -> go.Figure:
     """The last column over the one before it, a line per policy."""
     axes = dict(zip("xy", table.columns[-2:], strict=True))
-    return plot_lines(
+    return lines(
         table,
         **axes,
         line="policy" if "policy" in table else None,
@@ -418,7 +419,7 @@ def _overheads(table: pd.DataFrame, *, batch: float) -> go.Figure:
     percents = table.assign(overhead=100 * table["overhead"])
     values = {"utilization": 100 * table["utilization"], "mean slowdown": table["slowdown"]}
     panels = pd.concat([percents.assign(measure=name, value=of) for name, of in values.items()])
-    picture = plot_lines(
+    picture = lines(
         panels,
         x="overhead",
         y="value",
@@ -454,7 +455,7 @@ def _turnarounds(table: pd.DataFrame, *, title: str) -> go.Figure:
     largest = table.loc[table["turnaround_time"].notna(), "nodes"].max()
     # Policies have their color and their place in the legend in all panels.
     measured = table[(table["nodes"] <= largest) & table["turnaround_time"].notna()]
-    picture = plot_lines(
+    picture = lines(
         measured.assign(minutes=measured["turnaround_time"] / 60),
         x="nodes",
         y="minutes",

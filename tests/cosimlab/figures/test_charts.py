@@ -6,13 +6,13 @@ import pytest
 
 import cosimlab as lab
 from cosimlab.figures import caption, theme
-from cosimlab.figures.charts import MARKED, heatmap, plot_lines
+from cosimlab.figures.charts import MARKED, heatmap, lines
 from cosimlib.policies import SIMULATORS
 
 
 def test_steps_hold_and_a_reference_is_named_in_the_legend():
     table = pd.DataFrame({"day": [0.0, 0.5], "nodes": [1.0, 3.0]})
-    figure = plot_lines(
+    figure = lines(
         table, x="day", y="nodes", title="Load", steps=True, reference=(4.0, "all 4 nodes")
     )
     line, named = figure.data
@@ -48,7 +48,7 @@ def test_lines_have_a_panel_a_value_and_open_markers_for_bounds():
             "low": [False] * 7 + [True],
         }
     )
-    figure = plot_lines(
+    figure = lines(
         table,
         x="x",
         y="y",
@@ -72,9 +72,9 @@ def test_lines_without_a_value_say_so():
     table = pd.DataFrame({"x": [1, 2], "y": [np.nan, np.nan], "who": ["a", "b"]})
     shared = {"x": "x", "y": "y", "line": "who", "title": "t", "labels": {}}
     for why, said in (("", "none of these cases has a value"), ("no job", "no job")):
-        drawn = plot_lines(table, why=why, **shared)
+        drawn = lines(table, why=why, **shared)
         assert not drawn.data and caption(drawn) == [f"Nothing to draw: {said}."]
-    assert len(plot_lines(table.fillna({"y": 1.0}), **shared).data) == 2
+    assert len(lines(table.fillna({"y": 1.0}), **shared).data) == 2
 
 
 def test_bands_lie_under_their_lines_and_panels_name_their_own_axes():
@@ -89,21 +89,21 @@ def test_bands_lie_under_their_lines_and_panels_name_their_own_axes():
         }
     )
     shared = {"x": "x", "y": "y", "line": "line", "title": "T"}
-    line, band = plot_lines(table, **shared, labels={}, band=("low", "high")).data
+    line, band = lines(table, **shared, labels={}, band=("low", "high")).data
     assert list(band.x) == [0, 1, 1, 0] and list(band.y) == [4, 5, 2, 1]
     assert band.legendgroup == line.name and not band.showlegend
     own = {"panel": "panel", "own": "x", "labels": {"jobs": "number of jobs", "x": "any"}}
-    layout = plot_lines(table, **shared, **own).layout
+    layout = lines(table, **shared, **own).layout
     assert (layout.xaxis.title.text, layout.xaxis2.title.text) == ("number of jobs", "any")
 
 
 def test_panels_fill_rows_and_name_their_own_vertical_axes():
     table = pd.DataFrame({"x": [0, 1] * 5, "y": range(10), "k": np.repeat(list("abcde"), 2)})
-    figure = plot_lines(table, x="x", y="y", panel="k", columns=2, title="T")
+    figure = lines(table, x="x", y="y", panel="k", columns=2, title="T")
     assert [trace.yaxis for trace in figure.data] == ["y", "y2", "y3", "y4", "y5"]
     titles = [figure.layout[f"xaxis{number}"].title.text for number in ("", 2, 3, 4, 5)]
     assert titles == [None, None, None, "x", "x"]
-    own = plot_lines(
+    own = lines(
         table,
         x="x",
         y="y",
@@ -120,7 +120,7 @@ def test_panels_fill_rows_and_name_their_own_vertical_axes():
 def test_many_points_have_no_markers_and_a_line_is_listed_where_it_is_first():
     table = pd.DataFrame({"x": range(MARKED + 1), "y": 1.0, "k": "a", "line": "long"})
     few = pd.DataFrame({"x": [1], "y": 2.0, "k": "b", "line": ["few"]})
-    figure = plot_lines(pd.concat([table, few]), x="x", y="y", panel="k", line="line", title="T")
+    figure = lines(pd.concat([table, few]), x="x", y="y", panel="k", line="line", title="T")
     assert [trace.mode for trace in figure.data if len(trace.x)] == ["lines", "lines+markers"]
     assert [trace.name for trace in figure.data if trace.showlegend] == ["long", "few"]
 
