@@ -81,7 +81,7 @@ def lines(
     panel : str, optional
         Column of the panels.
     columns : int, default 0
-        Panels in a row; 0: all.
+        Panels in a row, at most; 0: all.
     own : {"", "x", "y"}
         The axes that each panel has for itself; ``labels[value]`` names them.
     log : {"", "x", "y", "xy"}
@@ -116,8 +116,8 @@ def lines(
     check_table(table, x, y, line, panel, bound, *(band or ()))
     if nothing := nothing_to_draw(table, y, title, why):
         return nothing
-    labels, across = dict(labels or {}), columns or table[panel].nunique() if panel else 1
     values = list(dict.fromkeys(table[panel])) if panel else [None]
+    labels, across = dict(labels or {}), min(columns or len(values), len(values))
     names = list(dict.fromkeys(table[line])) if line else [""]
     picture, listed = empty_panels(values, across, own, labels, panel), set()
     panels = divide(table, panel, values, across)
@@ -177,7 +177,7 @@ def bars(
     panel : str, optional
         Column of the panels.
     columns : int, default 0
-        Panels in a row; 0: all.
+        Panels in a row, at most; 0: all.
     own : {"", "x", "y"}
         The axes that each panel has for itself; ``labels[value]`` names them.
     interval : tuple of str, optional
@@ -205,8 +205,8 @@ def bars(
     check_table(table, x, y, group, panel, *(interval or ()))
     if nothing := nothing_to_draw(table, y, title, why):
         return nothing
-    labels, across = dict(labels or {}), columns or table[panel].nunique() if panel else 1
     values = list(dict.fromkeys(table[panel])) if panel else [None]
+    labels, across = dict(labels or {}), min(columns or len(values), len(values))
     names = list(dict.fromkeys(table[group])) if group else [""]
     picture, listed = empty_panels(values, across, own, labels, panel), set()
     for part, at in divide(table, panel, values, across):

@@ -159,7 +159,8 @@ def _edges(
     column: object, values: list[Any], names: list[str], seconds: bool
 ) -> tuple[list[float], list[str], dict[str, Any]]:
     """Edges of cells on a logarithmic axis, one more than there are cells."""
-    check.that(str(column), values[0], check.is_number(values[0]) and values[0] > 0, "above 0")
+    positive = check.is_number(values[0]) and values[0] > 0
+    check.that(str(column), values[0], positive, "above 0 on a logarithmic axis")
     last = values[-1] * (values[-1] / values[-2] if len(values) > 1 else 2.0)
     edges = [float(edge) for edge in (*values, last)]
     options: dict[str, Any] = {"type": "log", "range": np.log10([edges[0], edges[-1]]).tolist()}
