@@ -225,6 +225,18 @@ def test_bars_of_panels_are_listed_once():
     assert caption(nothing) == ["Nothing to draw: no burst came."]
 
 
+def test_areas_stand_on_one_another_and_hold_until_the_next_point():
+    table = pd.DataFrame({"main": [4, 2], "user": [0, 2]}, index=pd.Index([0.0, 60.0], name="time"))
+    tidy = table.reset_index().melt("time", var_name="owner", value_name="nodes")
+    figure = lab.figures.areas(tidy, x="time", y="nodes", group="owner", title="O")
+    assert [trace.name for trace in figure.data] == ["main", "user"]
+    assert list(figure.data[0].y) == table["main"].tolist()
+    assert {(trace.line.shape, trace.stackgroup) for trace in figure.data} == {("hv", "nodes")}
+    assert figure.data[1].fillpattern.shape == "/"
+    nothing = lab.figures.areas(tidy[:0], x="time", y="nodes", group="owner", why="no jobs")
+    assert caption(nothing) == ["Nothing to draw: no jobs."]
+
+
 def test_a_table_is_drawn_with_its_numbers_to_the_right():
     table = pd.DataFrame({"log": ["KTH", "SDSC"], "jobs": [28_475, 59_725]})
     drawn = lab.figures.plot_table(table, title="Logs").data[0]

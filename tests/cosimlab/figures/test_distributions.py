@@ -57,7 +57,7 @@ def test_violins_lie_beside_their_names_with_quartiles_and_medians():
     assert list(bar.y) == [1, 3, None, 1, 3, None]
     assert [note.text for note in figure.layout.annotations] == ["(a) HTC", "(b) PEREGRINE"]
     assert figure.layout.legend.title.text == "grace period  "
-    assert "end at the quantile 0.99" in caption(figure)[0]
+    assert "end at the 99th percentile" in caption(figure)[0]
 
 
 def test_violins_without_groups_have_the_colors_of_their_names():
@@ -77,6 +77,12 @@ def test_density_is_a_distribution_up_to_the_end_of_its_grid():
     assert np.trapezoid(dense, grid) == pytest.approx(0.99, abs=0.01)
     inside = grid > 0.5
     np.testing.assert_allclose(dense[inside], np.exp(-grid[inside] / 3) / 3, atol=0.02)
+
+
+def test_density_of_a_uniform_sample_is_flat():
+    grid = np.linspace(0.0, 1.0, 101)
+    found = density(np.linspace(0.0, 2.0, 20_001), grid)
+    np.testing.assert_allclose(found, 0.5, rtol=0.02)
 
 
 def test_boxes_have_given_quantiles_and_means_above_them():
