@@ -90,7 +90,7 @@ def random_windows(workload: cs.Workload, calendar: cs.Calendar) -> cs.Calendar:
 
 def write_picture(means: pd.DataFrame) -> None:
     """Costs over the hours of notice, with intervals."""
-    picture = lab.figures.plot_lines(
+    picture = lab.figures.lines(
         means,
         x="notice",
         y="mean",

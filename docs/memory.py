@@ -18,7 +18,7 @@ CELL = re.compile(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)")
 
 def main() -> None:
     """Read the table, and draw."""
-    picture = lab.figures.plot_lines(
+    picture = lab.figures.lines(
         read_table(PAGE.read_text(encoding="utf-8")),
         x="load",
         y="mean",

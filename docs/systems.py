@@ -28,6 +28,9 @@ STORED = {
 }
 """Columns of the table of runs at paper scale, by their names in the files."""
 
+DEVIATIONS = re.compile(r"(?:## |\*\*)What (?:deviates|differs|the model assumes)")
+"""How the text begins that says what deviates from a notebook's paper."""
+
 EXPLORERS = ("eviction", "coscheduling", "timesharing", "filling", "elastic", "ondemand")
 
 
@@ -75,13 +78,14 @@ def stored_table(root: Path, system: str) -> str:
 
 
 def _opening(notebook: Path) -> tuple[str, str, str]:
-    """Title, question and deviations of a notebook: its first two cells of text."""
+    """Title, question and deviations of a notebook: its first text, and the last on deviations."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     title, _, question = texts[0].partition("\n")
-    heading, _, deviations = texts[1].partition("\n")
-    if not heading.startswith("**What "):
-        raise ValueError(f"{notebook.name}: its second text says {heading!r}; expected **What ...")
+    found = [text for text in texts if DEVIATIONS.match(text)]
+    if not found:
+        raise ValueError(f"{notebook.name}: no text begins with '## What deviates from the paper'")
+    deviations = found[-1].partition("\n")[2]
     return title.removeprefix("# "), question.strip(), deviations.strip()
 
 

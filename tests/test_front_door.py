@@ -75,7 +75,7 @@ def test_a_front_door_fits_on_a_screen(door, most):
 def test_figures_and_explorers_load_what_is_used_only():
     """And no grammar of web addresses, which jsonschema would load, and which stays importable."""
     show = "print(*(m for m in sys.modules if 'cosimlab.' in m or m.startswith('rfc3987')))"
-    code = f"import sys, cosimlab as lab; lab.figures.plot_lines; {show}; "
+    code = f"import sys, cosimlab as lab; lab.figures.lines; {show}; "
     code += f"lab.explore_eviction; {show}"
     code += "; import jsonschema, rfc3987_syntax; jsonschema.validate(1, {'type': 'integer'})"
     figures, explorers = map(str.split, run(code).splitlines())
@@ -112,7 +112,7 @@ def test_every_plot_is_at_the_top_of_figures():
 
 LACKING = {
     "lab.explore_batch": ("explore_batch", "ipywidgets"),
-    "lab.figures.plot_lines": ("plot_lines", "plotly"),
+    "lab.figures.lines": ("lines", "plotly"),
     "lab.gym.BatchEnv": ("BatchEnv", "gymnasium"),
     "cs.traces.read_pm100('job_table.parquet')": ("reading job_table.parquet", "pyarrow"),
     "from cosimlab.explorers import explore_eviction": ("explore_eviction", "ipywidgets"),

@@ -1,17 +1,26 @@
 """Plotly figures of schedules and of what was measured on them, and the tables behind them.
 
-Every `plot_x` takes data and returns a figure; it does not show or write it.
+A plain noun draws a tidy table; `plot_x` draws a schedule, a plan or another result. All of them
+return a figure, and do not show or write it.
 
 - `theme`: colors, patterns and layout
 - `Publisher`: gives figures their captions, writes them with their data to a folder
 - `caption`, `captioned`, `page`: the lines under a figure, a figure with more of them, its page
+- `paper_style`: a figure in the size and the letters of a printed column
 
 Charts of tables
 
-- `plot_lines`: lines over a parameter or over time, in panels
+- `lines`: lines over a parameter or over time, in panels, with bands
+- `bars`: bars beside or on one another, in panels, with intervals
+- `areas`: areas on one another over time
+- `heat_map`: a cell for each pair of values, such as slowdown by size and length of jobs
+- `ecdf`: distributions as cumulative curves
+- `violins`: distributions as violins
+- `boxes`, `BOX`: distributions as boxes whose quantiles are given, and their columns
 - `plot_comparison`: policies with intervals over logs drawn anew, and their ratios
 - `plot_forecast`: when waiting jobs start, with intervals
 - `plot_pit`: how often waits were in each tenth of their forecasts
+- `plot_table`: a table as a figure
 - `in_words`: a table to show, with words in the place of numbers that are none
 - `plot_empty`: a sentence in the place of a figure, where the data cannot answer
 
@@ -24,6 +33,7 @@ Schedules
 - `plot_use`: filler containers
 - `plot_sharing`: jobs that share nodes, at a moment
 - `plot_preemption`: nodes taken from running jobs
+- `plot_vectors`: what partitions say their nodes are worth, over time
 
 Eviction
 

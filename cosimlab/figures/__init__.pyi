@@ -1,9 +1,17 @@
 from . import theme as theme
+from .charts import areas as areas
+from .charts import bars as bars
 from .charts import in_words as in_words
+from .charts import lines as lines
 from .charts import plot_empty as plot_empty
-from .charts import plot_lines as plot_lines
+from .charts import plot_table as plot_table
 from .comparison import plot_comparison as plot_comparison
+from .distributions import BOX as BOX
+from .distributions import boxes as boxes
+from .distributions import ecdf as ecdf
+from .distributions import violins as violins
 from .elastic import plot_preemption as plot_preemption
+from .elastic import plot_vectors as plot_vectors
 from .eviction import plot_advice as plot_advice
 from .eviction import plot_trade_off as plot_trade_off
 from .eviction import surface_table as surface_table
@@ -12,6 +20,8 @@ from .forecast import plot_pit as plot_pit
 from .gantt import plot_batch as plot_batch
 from .gantt import plot_coupled_moment as plot_coupled_moment
 from .gantt import plot_gantt as plot_gantt
+from .maps import heat_map as heat_map
+from .printing import paper_style as paper_style
 from .publishing import Publisher as Publisher
 from .publishing import caption as caption
 from .publishing import captioned as captioned

@@ -1,4 +1,4 @@
-"""Charts of tables: lines in panels, heat maps, tables, a sentence where nothing can be drawn."""
+"""Charts of tables: lines and bars in panels, tables, a sentence where nothing can be drawn."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -47,12 +47,12 @@ def plot_empty(title: str, why: str) -> CaptionedFigure:
     return captioned(picture, f"{EMPTY}: {why.strip().rstrip('.')}.")
 
 
-def plot_lines(
+def lines(
     table: pd.DataFrame,
     *,
     x: str,
     y: str,
-    title: str,
+    title: str = "",
     line: str | None = None,
     labels: Mapping[str, str] | None = None,
     panel: str | None = None,
@@ -75,13 +75,13 @@ def plot_lines(
         Columns of the axes.
     title : str
     line : str, optional
-        Column of what tells lines apart; without it there is one.
+        Column of what tells lines apart. Without it there is one line.
     labels : mapping of str to str, optional
         What the axes say, by column; panels are headed by ``labels[panel]`` and their value.
     panel : str, optional
         Column of the panels.
     columns : int, default 0
-        Panels in a row; 0: all.
+        Panels in a row, at most; 0: all.
     own : {"", "x", "y"}
         The axes that each panel has for itself; ``labels[value]`` names them.
     log : {"", "x", "y", "xy"}
@@ -96,21 +96,31 @@ def plot_lines(
         A dashed horizontal line and its name.
     why : str
         Said in the place of the figure where the table has no row, or no value to draw.
+
+    Examples
+    --------
+    Response times of solvers, of which one was stopped at its time limit. The axis is logarithmic.
+
+    >>> import pandas as pd
+    >>> import cosimlab as lab
+    >>> table = pd.DataFrame({"deadline": [5, 10, 5, 10], "ms": [2.0, 2.1, 0.1, 60_000.0]})
+    >>> table["solver"] = ["dynamic", "dynamic", "greedy", "greedy"]
+    >>> table["stopped"] = [False, False, False, True]
+    >>> figure = lab.figures.lines(
+    ...     table, x="deadline", y="ms", line="solver", bound="stopped", log="y",
+    ...     labels={"deadline": "deadline (min)", "ms": "response time (ms)"},
+    ... )
+    >>> [trace.name for trace in figure.data]
+    ['dynamic', 'greedy', 'lower bound (time limit)']
     """
-    check.instance("table", table, pd.DataFrame)
-    if table.empty:
-        return plot_empty(title, why or "none of these cases was measured")
-    if table[y].isna().all():
-        return plot_empty(title, why or "none of these cases has a value")
-    labels, across = dict(labels or {}), columns or table[panel].nunique() if panel else 1
+    check_table(table, x, y, line, panel, bound, *(band or ()))
+    if nothing := nothing_to_draw(table, y, title, why):
+        return nothing
     values = list(dict.fromkeys(table[panel])) if panel else [None]
+    labels, across = dict(labels or {}), min(columns or len(values), len(values))
     names = list(dict.fromkeys(table[line])) if line else [""]
-    picture, listed = _panels(values, across, own, labels, panel), set()
-    parts = [table if value is None else table[table[panel] == value] for value in values]
-    panels = [
-        (part, {"row": number // across + 1, "col": number % across + 1})
-        for number, part in enumerate(parts)
-    ]
+    picture, listed = empty_panels(values, across, own, labels, panel), set()
+    panels = divide(table, panel, values, across)
     for part, at in panels:
         for place, name in enumerate(names):
             points = part if line is None else part[part[line] == name]
@@ -126,7 +136,7 @@ def plot_lines(
         picture.add_trace(entry)
     if reference is not None:
         add_reference(picture, *reference)
-    _name_axes(picture, values, across, own, labels, (x, y))
+    name_axes(picture, values, across, own, labels, (x, y))
     for part, at in panels:
         if "x" in log:
             picture.update_xaxes(theme.log_axis((part if "x" in own else table)[x]), **at)
@@ -135,19 +145,235 @@ def plot_lines(
     return picture.update_layout(title=title).update_yaxes(rangemode="tozero" if steps else None)
 
 
+def bars(
+    table: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    title: str = "",
+    group: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    panel: str | None = None,
+    columns: int = 0,
+    own: str = "",
+    interval: tuple[str, str] | None = None,
+    stacked: bool = False,
+    marks: Mapping[str, tuple[str, str]] | None = None,
+    why: str = "",
+) -> go.Figure:
+    """A bar for each value of a column, beside one another or stacked by the value of another.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        Tidy, one bar per row.
+    x, y : str
+        Columns of names along the axis, and of heights.
+    title : str
+    group : str, optional
+        Column of what tells bars of one name apart. Each has its color and pattern.
+    labels : mapping of str to str, optional
+        What the axes say, by column. Panels are headed by ``labels[panel]`` and their value.
+    panel : str, optional
+        Column of the panels.
+    columns : int, default 0
+        Panels in a row, at most; 0: all.
+    own : {"", "x", "y"}
+        The axes that each panel has for itself; ``labels[value]`` names them.
+    interval : tuple of str, optional
+        Columns of the least and the most: whiskers.
+    stacked : bool, default False
+        Whether bars of one name stand on one another.
+    marks : mapping of str to tuple of str, optional
+        Color and pattern of a group, in the place of those of its name.
+    why : str
+        Said in the place of the figure where the table has no row, or no value to draw.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlab as lab
+    >>> table = pd.DataFrame({"log": "KTH", "policy": ["FCFS", "EASY"], "wait": [9.0, 2.0]})
+    >>> table = table.assign(low=[7.0, 1.5], high=[12.0, 2.5])
+    >>> figure = lab.figures.bars(
+    ...     table, x="log", y="wait", group="policy", interval=("low", "high"),
+    ...     labels={"wait": "mean wait (h)"},
+    ... )
+    >>> [(bar.name, bar.y, bar.error_y.array) for bar in figure.data]
+    [('FCFS', (9.0,), (3.0,)), ('EASY', (2.0,), (0.5,))]
+    """
+    check_table(table, x, y, group, panel, *(interval or ()))
+    if nothing := nothing_to_draw(table, y, title, why):
+        return nothing
+    values = list(dict.fromkeys(table[panel])) if panel else [None]
+    labels, across = dict(labels or {}), min(columns or len(values), len(values))
+    names = list(dict.fromkeys(table[group])) if group else [""]
+    picture, listed = empty_panels(values, across, own, labels, panel), set()
+    for part, at in divide(table, panel, values, across):
+        for place, name in enumerate(names):
+            rows = part if group is None else part[part[group] == name]
+            tint, shape = (marks or {}).get(str(name), theme.mark(str(name), place))
+            bar = _bar(rows, str(name), (x, y), interval).update(marker=theme.bar(tint, shape))
+            shown = group is not None and len(rows) > 0 and name not in listed
+            picture.add_trace(bar.update(showlegend=shown, legendrank=place + 1), **at)
+            listed |= {name} if shown else set()
+    name_axes(picture, values, across, own, labels, (x, y))
+    picture.update_layout(title=title, barmode="stack" if stacked else "group", bargap=0.22)
+    return picture.update_xaxes(type="category").update_yaxes(rangemode="tozero")
+
+
+def _bar(
+    rows: pd.DataFrame, name: str, axes: tuple[str, str], interval: tuple[str, str] | None
+) -> go.Bar:
+    """Bars of one group, with whiskers where both ends of an interval are numbers."""
+    heights = rows[axes[1]]
+    bar = go.Bar(x=rows[axes[0]].astype(str).tolist(), y=heights.tolist(), name=name)
+    if interval is None:
+        return bar.update(legendgroup=name)
+    low, high = (rows[column] for column in interval)
+    known = np.isfinite(low) & np.isfinite(high)
+    above, below = (
+        side.round(6).astype(object).where(known, None).tolist()
+        for side in (high - heights, heights - low)
+    )
+    whiskers = {"array": above, "arrayminus": below, "symmetric": False, "type": "data"}
+    return bar.update(
+        legendgroup=name, error_y={**whiskers, "thickness": 1, "width": 2, "color": theme.BLACK}
+    )
+
+
+def areas(
+    table: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    group: str,
+    title: str = "",
+    labels: Mapping[str, str] | None = None,
+    why: str = "",
+) -> go.Figure:
+    """Areas on one another, such as the nodes of several owners over time.
+
+    A value holds until the next. Each area has the color and the pattern of its place.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        Tidy, one point per row.
+    x, y : str
+        Columns of the axes.
+    group : str
+        Column of what tells areas apart.
+    title : str
+    labels : mapping of str to str, optional
+        What the axes say, by column.
+    why : str
+        Said in the place of the figure where the table has no row, or no value to draw.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlab as lab
+    >>> table = pd.DataFrame({"day": [0, 1] * 2, "nodes": [4, 1, 0, 3]})
+    >>> table["owner"] = ["host", "host", "user", "user"]
+    >>> figure = lab.figures.areas(table, x="day", y="nodes", group="owner")
+    >>> [(area.name, area.y) for area in figure.data]
+    [('host', (4, 1)), ('user', (0, 3))]
+    """
+    check_table(table, x, y, group)
+    if nothing := nothing_to_draw(table, y, title, why):
+        return nothing
+    named = {column: column for column in (x, y)} | dict(labels or {})
+    picture = theme.figure(title=title, height=400)
+    for place, name in enumerate(dict.fromkeys(table[group])):
+        rows = table[table[group] == name]
+        tint = theme.faded(theme.CYCLE[place % len(theme.CYCLE)], 0.5)
+        shape = theme.HATCHES[place % len(theme.HATCHES)]
+        look = {"name": str(name), "stackgroup": y}
+        picture.add_trace(theme.steps(rows[x].tolist(), rows[y].tolist(), tint, shape, **look))
+    picture.update_xaxes(title=named[x], title_standoff=8)
+    return picture.update_yaxes(title=named[y], rangemode="tozero")
+
+
+def plot_table(table: pd.DataFrame, *, title: str = "", why: str = "") -> go.Figure:
+    """A table under the names of its columns: numbers are set right, texts left.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        Its index is not shown.
+    title : str
+    why : str
+        Said in the place of the figure where the table has no row.
+    """
+    check_table(table)
+    if table.empty:
+        return plot_empty(title, why or "the table has no rows")
+    numeric = [pd.api.types.is_numeric_dtype(table[name]) for name in table]
+    align = ["right" if number else "left" for number in numeric]
+    cells = [
+        [f"{value:,.10g}" for value in table[name]] if number else table[name].tolist()
+        for name, number in zip(table, numeric, strict=True)
+    ]
+    widths = [
+        max([len(str(name)), *(len(str(cell)) for cell in column)]) + 2
+        for name, column in zip(table, cells, strict=True)
+    ]
+    line = {"color": theme.GREY}
+    heading = {"values": [f"<b>{name}</b>" for name in table], "fill": {"color": "#EEEEEE"}}
+    body = {"values": cells, "height": 26, "fill": {"color": "white"}}
+    picture = theme.figure(title=title, height=150 + 26 * len(table), margin={"b": 30, "l": 25})
+    return picture.add_table(
+        header={**heading, "align": align, "line": line},
+        cells={**body, "align": align, "line": line},
+        columnwidth=widths,
+    )
+
+
 def add_reference(picture: go.Figure, value: float, name: str) -> go.Figure:
     """Add a dashed horizontal line to all panels, and its name to the legend."""
     picture.add_hline(value, line=theme.DASHED)
     return picture.add_trace(theme.legend_entry(name, mode="lines", line=theme.DASHED))
 
 
-def _panels(
-    values: list[Any], across: int, own: str, labels: Mapping[str, str], panel: str | None
+def check_table(table: pd.DataFrame, *columns: str | None) -> None:
+    """Check that there is a table with the columns that are named."""
+    check.instance("table", table, pd.DataFrame)
+    check.columns(table, [column for column in columns if column is not None], where="table")
+
+
+def nothing_to_draw(table: pd.DataFrame, y: str, title: str, why: str) -> CaptionedFigure | None:
+    """The sentence in the place of a figure where a table has no row, or no value; else None."""
+    if table.empty:
+        return plot_empty(title, why or "none of these cases was measured")
+    if table[y].isna().all():
+        return plot_empty(title, why or "none of these cases has a value")
+    return None
+
+
+def divide(
+    table: pd.DataFrame, panel: str | None, values: list[Any], across: int
+) -> list[tuple[pd.DataFrame, dict[str, int]]]:
+    """The rows of each panel, and the panel's place in the figure."""
+    parts = [table if panel is None else table[table[panel] == value] for value in values]
+    return [
+        (part, {"row": number // across + 1, "col": number % across + 1})
+        for number, part in enumerate(parts)
+    ]
+
+
+def empty_panels(
+    values: list[Any],
+    across: int,
+    own: str,
+    labels: Mapping[str, str],
+    panel: str | None,
+    row: int = ROW,
 ) -> go.Figure:
     """Empty panels under their headings; without these where axes of their own name them."""
     rows = -(-len(values) // across)
     headed = panel is not None and not ("y" in own and all(str(each) in labels for each in values))
-    drawn = ROW * rows + GAP * (rows - 1) if headed else LOW * (rows - 1) + ROW
+    drawn = row * rows + GAP * (rows - 1) if headed else LOW * (rows - 1) + row
     picture = make_subplots(
         rows=rows,
         cols=across,
@@ -160,7 +386,7 @@ def _panels(
     return theme.style(picture, height=AROUND + drawn, margin={"t": 95 if headed else 70})
 
 
-def _name_axes(
+def name_axes(
     picture: go.Figure,
     values: list[Any],
     across: int,

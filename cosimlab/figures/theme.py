@@ -33,6 +33,10 @@ MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 
 PATTERNS = {"kill": "x", "app": "", "sys": "/", "keep": ".", "spare": "/"}
+PATTERNS |= {"HH": "", "HY": "/", "YH": "\\", "YY": ".", "base": "", "ideal": "x"}
+"""Patterns of named bars."""
+HATCHES = ("", "/", "x", ".", "\\", "+")
+"""Patterns of other bars, by their place."""
 COLORSCALE = "Cividis_r"
 LABELS = 30
 """Names that have room along an axis."""
@@ -120,6 +124,16 @@ def steps(x: Any, y: Any, tint: str, shape: str | None = None, **options: Any) -
     return go.Scatter(
         x=x, y=y, mode="lines", line=line | options.pop("line", {}), **(filled | options)
     )
+
+
+def mark(name: str, place: int = 0) -> tuple[str, str]:
+    """Color and pattern of bars: of a name, or else of a place.
+
+    A bar whose color is black is white, so that its pattern is seen.
+    """
+    tint = color(name, place)
+    shape = PATTERNS.get(name, HATCHES[place % len(HATCHES)])
+    return "white" if tint == BLACK and shape else tint, shape
 
 
 def patterned(name: str) -> dict[str, Any]:

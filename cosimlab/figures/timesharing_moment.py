@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 
 from cosimlab.figures import theme
 from cosimlab.figures.charts import heatmap
+from cosimlab.figures.maps import NO_VALUE, RATIO_COLORS
 from cosimlib import checks as check
 from cosimlib.display import count
 from cosimlib.schedule import Schedule
@@ -23,11 +24,6 @@ from cosimlib.timesharing.schedule import (
     share_table,
 )
 from cosimlib.units import HOUR
-
-NO_JOBS = "#CFCFCF"
-NO_GAIN = "#F7F7F7"
-RATIO_COLORS = ((0.0, theme.BLUE), (0.5, NO_GAIN), (1.0, theme.VERMILION))
-"""Blue, white, vermilion: distinct for color-blind readers too."""
 
 PATTERNS = ("", "/", "\\", "x", "-", "|")
 HIGHEST_POWER = 3.0
@@ -82,7 +78,7 @@ def plot_sharing(
         row=1,
         col=2,
         layer="below",
-        fillcolor=NO_JOBS,
+        fillcolor=NO_VALUE,
         line_width=0,
     )
     _mark(picture, shared, at)

@@ -11,11 +11,12 @@ everything that is held, idle or waiting in the window. `window` leaves out the 
 finds the window with the most work, and `busy_window` and `busy_stretch` avoid quiet times.
 `share_used` is the share of a log in a selection of its jobs.
 
-`job_groups` divides jobs by size, length or a label, such as the user. `mean_interval` is the
-confidence interval of a mean over seeds.
+`job_groups` divides jobs by size, length or a label, such as the user. `by_size_and_length` is the
+mean of a metric by size and length of jobs, and `ratio_by_size_and_length` compares two schedules.
+`mean_interval` is the confidence interval of a mean over seeds.
 """
 
-from cosimlib.metrics.groups import job_groups
+from cosimlib.metrics.groups import by_size_and_length, job_groups, ratio_by_size_and_length
 from cosimlib.metrics.intervals import mean_interval
 from cosimlib.metrics.jobs import (
     bounded_slowdown,
@@ -50,6 +51,7 @@ __all__ = [
     "busiest",
     "busy_stretch",
     "busy_window",
+    "by_size_and_length",
     "fairness",
     "held_durations",
     "hourly",
@@ -62,6 +64,7 @@ __all__ = [
     "occupied_nodes",
     "offered_load",
     "overtaking",
+    "ratio_by_size_and_length",
     "running_jobs",
     "share_used",
     "slowdown",

@@ -1,9 +1,13 @@
-"""Groups of jobs: by size, length, user, group, queue or partition."""
+"""Groups of jobs: by size, length, user, group, queue or partition; means by size and length."""
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.metrics.jobs import bounded_slowdown, slowdown, turnaround_time, wait_time
+from cosimlib.schedule import Schedule, check_schedule
 from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload, check_workload
 
@@ -27,6 +31,19 @@ LARGEST = 8
 OTHERS = "all others"
 LABELS = ("user", "group", "queue", "partition")
 GROUPS = ("size", "length", *LABELS)
+BINNED = ["nodes", "run_time"]
+"""What jobs are binned by, which says where a bin begins."""
+
+SHORTEST = 10.0
+"""Seconds at which the first bin of lengths begins."""
+
+METRICS: dict[str, Callable[..., pd.Series]] = {
+    "bounded_slowdown": bounded_slowdown,
+    "slowdown": slowdown,
+    "turnaround_time": turnaround_time,
+    "wait_time": wait_time,
+}
+"""Metrics of jobs, by the names of their columns."""
 
 
 def job_groups(workload: Workload, by: str) -> pd.Series:
@@ -78,3 +95,142 @@ def _sizes(workload: Workload) -> pd.Series:
         for low, high in zip(lows, [*limits, int(nodes.max())], strict=True)
     ]
     return pd.cut(nodes, [0, *limits, np.inf], labels=labels)
+
+
+def by_size_and_length(
+    schedule: Schedule,
+    metric: str | pd.Series,
+    *,
+    sizes: Sequence[float] | None = None,
+    lengths: Sequence[float] | None = None,
+    start: float | None = None,
+    end: float | None = None,
+) -> pd.DataFrame:
+    """Mean of a metric by size and length of jobs, a row per bin, for a heat map.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    metric : str or pd.Series
+        ``"bounded_slowdown"``, ``"slowdown"``, ``"turnaround_time"``, ``"wait_time"``, or a Series
+        of numbers by job, whose name becomes the column's. Missing values do not count.
+    sizes, lengths : sequence of float, optional
+        Nodes and run times (s) at which bins begin, ascending. A job below the first belongs to the
+        first bin. By default nodes double from 1 and run times from 10 s.
+    start, end : float, optional
+        The window in which a job must have been submitted.
+
+    Returns
+    -------
+    pd.DataFrame
+        `nodes` and `run_time` from which a bin goes, `jobs`, and the mean. Every pair of a size and
+        a length has a row: without a job, `jobs` is 0 and the mean is NaN.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> log = cs.synthetic.lublin(1_000, load=0.8, seed=1)
+    >>> schedule = cs.simulate_fcfs(log, log.machine)
+    >>> bins = {"sizes": [1, 16], "lengths": [0, 3600]}
+    >>> cs.metrics.by_size_and_length(schedule, "wait_time", **bins).round(0)
+       nodes  run_time  jobs  wait_time
+    0      1       0.0   687   175416.0
+    1      1    3600.0    88   155666.0
+    2     16       0.0   173   180027.0
+    3     16    3600.0    52   147031.0
+    """
+    check_schedule(schedule)
+    values = _per_job(schedule, metric, start, end)
+    jobs = schedule.workload.jobs.loc[values.index]
+    sizes = _doubling(1.0, jobs["nodes"]) if sizes is None else _ascending("sizes", sizes)
+    if lengths is None:
+        lengths = _doubling(SHORTEST, jobs["run_time"])
+    else:
+        lengths = _ascending("lengths", lengths)
+    keys = [_bin(jobs["nodes"], sizes), _bin(jobs["run_time"], lengths)]
+    grouped = values.groupby([key.rename(name) for key, name in zip(keys, BINNED, strict=True)])
+    every = pd.MultiIndex.from_product([sizes, lengths], names=BINNED)
+    table = grouped.agg(["count", "mean"]).reindex(every)
+    table = table.set_axis(["jobs", str(values.name)], axis=1).reset_index()
+    return table.astype({"nodes": np.int64}).assign(jobs=table["jobs"].fillna(0).astype(np.int64))
+
+
+def ratio_by_size_and_length(
+    schedule: Schedule,
+    other: Schedule,
+    metric: str,
+    *,
+    sizes: Sequence[float] | None = None,
+    lengths: Sequence[float] | None = None,
+    start: float | None = None,
+    end: float | None = None,
+) -> pd.DataFrame:
+    """Mean of a metric under one schedule ÷ that under another, by size and length of jobs.
+
+    Parameters
+    ----------
+    schedule, other : Schedule
+        Of the same jobs.
+    metric, sizes, lengths, start, end
+        As of `by_size_and_length`.
+
+    Returns
+    -------
+    pd.DataFrame
+        `nodes` and `run_time` from which a bin goes, `jobs`, and `ratio`: NaN without a job, and
+        where both means are 0.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> log = cs.synthetic.lublin(1_000, load=0.8, seed=1)
+    >>> fcfs, fit = cs.simulate_fcfs(log, log.machine), cs.simulate_first_fit(log, log.machine)
+    >>> table = cs.metrics.ratio_by_size_and_length(fcfs, fit, "bounded_slowdown")
+    >>> bool(table["ratio"].max() > 1)
+    True
+    """
+    check_schedule(schedule)
+    check_schedule(other)
+    check.choice("metric", metric, METRICS)
+    runs = [one.workload.jobs[["nodes", "run_time"]] for one in (schedule, other)]
+    if not runs[0].equals(runs[1]):
+        raise ValueError(
+            f"{schedule.name} and {other.name}: their jobs differ in nodes or run times; expected "
+            "schedules of the same jobs"
+        )
+    bins = {"sizes": sizes, "lengths": lengths, "start": start, "end": end}
+    table, below = (by_size_and_length(one, metric, **bins) for one in (schedule, other))
+    ratio = table[metric] / below[metric]
+    return table[[*BINNED, "jobs"]].assign(ratio=ratio)
+
+
+def _per_job(
+    schedule: Schedule, metric: str | pd.Series, start: float | None, end: float | None
+) -> pd.Series:
+    """The values of a metric for the jobs submitted in a window."""
+    if isinstance(metric, pd.Series):
+        inside = wait_time(schedule, start=start, end=end).index
+        given = metric if metric.name is not None else metric.rename("value")
+        return given.reindex(inside).dropna()
+    check.choice("metric", metric, METRICS)
+    return METRICS[metric](schedule, start=start, end=end).rename(metric).dropna()
+
+
+def _doubling(first: float, values: pd.Series) -> np.ndarray:
+    """Where bins begin that double, up to the greatest of some values."""
+    most = max(float(values.max()), first) if len(values) else first
+    return first * 2.0 ** np.arange(int(np.log2(most / first) + 1e-9) + 1)
+
+
+def _ascending(name: str, begins: Sequence[float]) -> np.ndarray:
+    """Given beginnings of bins, checked."""
+    given = np.array(begins, dtype=float)
+    rising = given.ndim == 1 and given.size > 0 and bool((np.diff(given) > 0).all())
+    check.that(name, begins, rising, "ascending numbers")
+    return given
+
+
+def _bin(values: pd.Series, begins: np.ndarray) -> pd.Series:
+    """Where the bin of each value begins."""
+    place = np.searchsorted(begins, values.to_numpy(dtype=float), side="right") - 1
+    return pd.Series(begins[np.maximum(place, 0)], values.index)

@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from cosimlab.figures import Publisher
+from cosimlib import checks as check
 from cosimlib.files import write_whole
 from papers.claims import Claims, Samples, read_stored
 
@@ -71,16 +72,54 @@ class Paper:
         self,
         system: str,
         citation: str,
-        figures: Mapping[str, Callable[..., Drawing]],
+        figures: Mapping[str, Callable[..., Drawing]] | None = None,
         *,
         data: str,
         output: str | Path = "",
         own: bool = True,
         used: float | None = None,
     ) -> None:
-        self.system, self.figures, self.own, self.output = system, figures, own, output
+        self.system, self.own, self.output = system, own, output
+        self.figures = figures or {}
         self.publisher = Publisher(output, data, paper=citation, used=used)
         self.data = self.publisher.data
+
+    def show(
+        self,
+        name: str,
+        figure: go.Figure,
+        table: pd.DataFrame,
+        *,
+        note: str = "",
+        data: str = "",
+    ) -> go.Figure:
+        """Publish a figure, the paper's or your own, with the table that it draws.
+
+        Parameters
+        ----------
+        name : str
+            Of the files; ``"1a"`` stands for ``"figure-1a"``.
+        figure : go.Figure
+            Of `cosimlab.figures`, of Plotly Express, or any other.
+        table : pd.DataFrame
+            The numbers that are drawn; they are published as CSV.
+        note : str
+            What a reader must know who sees the figure alone.
+        data : str
+            What the figure shows, where that is not the run's data.
+
+        Returns
+        -------
+        go.Figure
+            A copy with its caption, which the notebook shows as the last line of a cell.
+        """
+        check.instance("figure", figure, go.Figure)
+        check.instance("table", table, pd.DataFrame)
+        name = f"figure-{name}" if NUMBER.fullmatch(name) else name
+        publisher = self.publisher
+        if data:
+            publisher = Publisher(self.output, data, paper=publisher.paper)
+        return publisher.publish(figure, name, table, note=note)
 
     def figure(self, name: str, /, *data: object, **knobs: object) -> go.Figure:
         """Draw and publish a figure; ``"1a"`` stands for ``"figure-1a"``.

@@ -12,7 +12,7 @@ import cosimlab as lab
 import cosimlib as cs
 from cosimlab import palette
 from cosimlab.figures import theme
-from cosimlab.figures.charts import plot_lines
+from cosimlab.figures.charts import lines
 from cosimlib import synthetic
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.metrics import summarize
@@ -204,7 +204,7 @@ def test_lines_have_the_color_of_the_policy(registered):
     table = pd.DataFrame(
         {"policy": ["EASY", registered] * 2, "load": [0.5, 0.5, 1, 1], "wait": [1, 2, 3, 4]}
     )
-    drawn = plot_lines(table, x="load", y="wait", line="policy", title="T", labels={}).data
+    drawn = lines(table, x="load", y="wait", line="policy", title="T", labels={}).data
     tints = {line.name: line.line.color for line in drawn}
     assert tints == {"EASY": theme.BLUE, registered: palette.color(registered)}
 

@@ -87,7 +87,7 @@ def draw_slowdown(schedules: Mapping[str, OnDemandSchedule], plain: OnDemandSche
     """Slowdown of batch jobs by size, without bursts and under policies that hold no nodes."""
     shown = {name: one for name, one in schedules.items() if not one.reserved}
     table = slowdown_table(shown | {"no bursts": plain}).round(3)
-    figure = lab.figures.plot_lines(
+    figure = lab.figures.lines(
         table,
         x="nodes",
         y="slowdown",
@@ -121,7 +121,7 @@ def draw_best(best: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
 def draw_bandwidths(cost: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
     """Overhead against the bandwidth of the file system."""
     labels = {"bandwidth": "bandwidth of the file system, GB/s", "mean": "node-hours per burst"}
-    figure = lab.figures.plot_lines(
+    figure = lab.figures.lines(
         cost.round(3),
         x="bandwidth",
         y="mean",

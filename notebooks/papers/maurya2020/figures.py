@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlab.figures import plot_empty, plot_lines, plot_trade_off, surface_table, theme
+from cosimlab.figures import lines, plot_empty, plot_trade_off, surface_table, theme
 from cosimlab.figures.eviction import MEANING, NO_JOBS
 from cosimlib.eviction import EvictionPlan, EvictionProblem, EvictionSpectrum, Scenario
 from cosimlib.eviction.problem import ACTIONS, KEEP
@@ -64,7 +64,7 @@ def _hourly(
     when, axis = theme.over_time(values.index.to_numpy(), month.began)
     unit = str(values.name)
     table = pd.DataFrame({"when": when, unit: values.to_numpy(dtype=float).round(3)})
-    figure = plot_lines(
+    figure = lines(
         table,
         x="when",
         y=unit,
@@ -106,7 +106,7 @@ def draw_response_times(number: int, comparison: pd.DataFrame, case: Case) -> Dr
     """Response times accumulated over deadlines, a panel per number of nodes needed."""
     part = comparison[comparison["scenario"] == case.name]
     part = part.assign(milliseconds=part["response_time"] * 1e3, minutes=part["deadline"] / MINUTE)
-    figure = plot_lines(
+    figure = lines(
         part,
         x="minutes",
         y="milliseconds",
@@ -125,7 +125,7 @@ def draw_response_times(number: int, comparison: pd.DataFrame, case: Case) -> Dr
 def figure_8(excess: pd.DataFrame, cases: Iterable[Case], draws: int) -> Drawing:
     """Greedy's loss beyond the optimum: the mean and the range of draws of the jobs' memory."""
     excess = excess.assign(minutes=excess["deadline"] / MINUTE)
-    figure = plot_lines(
+    figure = lines(
         excess.round(3),
         x="minutes",
         y="excess",
@@ -222,7 +222,7 @@ def draw_mean_cost(survey: pd.DataFrame, moments: FullMoments) -> Drawing:
 
 def _means(means: pd.DataFrame, moments: FullMoments, title: str, label: str) -> Drawing:
     """Means over the deadlines, a line per plan and a panel per number of nodes needed."""
-    figure = plot_lines(
+    figure = lines(
         means,
         x="minutes",
         y="node_hours",
@@ -257,7 +257,7 @@ def draw_scaling(by_jobs: pd.DataFrame, by_nodes: pd.DataFrame) -> Drawing:
     ]
     growing = pd.concat(tables, ignore_index=True)
     growing["milliseconds"] = growing["response_time"] * 1e3
-    figure = plot_lines(
+    figure = lines(
         growing,
         x="size",
         y="milliseconds",

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from cosimlab.figures import plot_lines, theme
+from cosimlab.figures import lines, theme
 from cosimlab.figures.charts import add_reference
 from cosimlib.filling import FilledSchedule
 from cosimlib.placement import lowest_blocks
@@ -48,7 +48,7 @@ def load_by_accuracy(runs: pd.DataFrame) -> Drawing:
 def load_by_length(by_length: pd.DataFrame, run: Experiment) -> Drawing:
     """The load by the number of jobs that wait."""
     labels = {"queue_depth": "jobs that wait with a reservation", "mean": "average load"}
-    figure = plot_lines(
+    figure = lines(
         by_length,
         x="queue_depth",
         y="mean",
@@ -58,15 +58,15 @@ def load_by_length(by_length: pd.DataFrame, run: Experiment) -> Drawing:
         title="Average load by the length of the queue",
         band=BAND,
     )
-    lines = f"Lines: means over {len(run.seeds)} seeds; bands: the lowest and the highest."
-    return Drawing(figure, by_length.round(5), f"p = {run.accuracy:g}. {lines}")
+    spread = f"Lines: means over {len(run.seeds)} seeds; bands: the lowest and the highest."
+    return Drawing(figure, by_length.round(5), f"p = {run.accuracy:g}. {spread}")
 
 
 def efficiency_by_overhead(table: pd.DataFrame) -> Drawing:
     """Utilization efficiency against t, by policy and c."""
     table = table.round(5)
     labels = {"t": "t, part of a slot", "efficiency": "efficiency", "c": "c ="}
-    figure = plot_lines(
+    figure = lines(
         table,
         x="t",
         y="efficiency",
@@ -82,7 +82,7 @@ def cost_by_accuracy(costs: pd.DataFrame, run: Experiment) -> Drawing:
     """What containers cost jobs and themselves, against the accuracy of estimates."""
     table = cost_table(costs).round(4).replace({"measure": COSTS})
     labels = {"accuracy": ACCURACY, "mean": "percent", "measure": ""}
-    figure = plot_lines(
+    figure = lines(
         table,
         x="accuracy",
         y="mean",
@@ -106,14 +106,14 @@ def use_by_interval(kept: pd.DataFrame, run: Experiment) -> Drawing:
     at_young = kept[kept["k"] == kept["young"].round().clip(lower=1)]
     at_young = at_young.groupby(["jobs", "t"], sort=False)[["young", "useful"]].mean().reset_index()
     at_young["mean"], at_young["k"] = 100 * at_young["useful"], at_young["young"].clip(lower=1)
-    lines = [bands[bands["k"] < np.inf], at_young.assign(line="√(2tM)")]
-    table = pd.concat(lines).dropna(subset="mean").round(4)
+    parts = [bands[bands["k"] < np.inf], at_young.assign(line="√(2tM)")]
+    table = pd.concat(parts).dropna(subset="mean").round(4)
     labels = {
         "k": "slots between saves, k",
         "mean": "useful time of containers (percent)",
         "jobs": "",
     }
-    figure = plot_lines(
+    figure = lines(
         table,
         x="k",
         y="mean",
@@ -259,7 +259,7 @@ def plot_load(table: pd.DataFrame, *, title: str) -> go.Figure:
     """The load of `load_table`, one line per queue depth, beside that of real machines."""
     spread = table.assign(low=table["load"] - table["spread"], high=table["load"] + table["spread"])
     spread["line"] = spread["queue_depth"].astype(str) + " jobs wait"
-    figure = plot_lines(
+    figure = lines(
         spread.round(5),
         x="accuracy",
         y="load",

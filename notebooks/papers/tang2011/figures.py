@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cosimlab.figures import captioned, plot_gantt, plot_lines, theme
+from cosimlab.figures import captioned, lines, plot_gantt, theme
 from cosimlib.coscheduling import BASE, IDEAL, CoupledSchedule, event_times
 from cosimlib.display import count
 from cosimlib.placement import node_stretches
@@ -234,7 +234,7 @@ def _curves(
     """Means over a comparison's seeds with their intervals, a panel per machine."""
     table = table.assign(machine=table["machine"].map(_upper))[table["mean"] < np.inf]
     (x,) = label
-    figure = plot_lines(
+    figure = lines(
         table,
         x=x,
         y="mean",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from cosimlab.figures import plot_lines, theme
+from cosimlab.figures import lines, theme
 from cosimlib.display import count
 from papers.paper import Drawing
 from papers.weng2023.experiment import LISTS, POLICIES
@@ -25,7 +25,7 @@ def curve(runs: pd.DataFrame, quantity: str, title: str, label: str) -> Drawing:
     seeds = own["seed"].nunique()
     band = ("low", "high") if seeds > 1 else None
     labels = {"arrived": ASKED, "mean": label, "policy": ""}
-    picture = plot_lines(
+    picture = lines(
         table, x="arrived", y="mean", line="policy", band=band, title=title, labels=labels
     )
     picture.update_traces(mode="lines")

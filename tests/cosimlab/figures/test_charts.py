@@ -6,13 +6,13 @@ import pytest
 
 import cosimlab as lab
 from cosimlab.figures import caption, theme
-from cosimlab.figures.charts import MARKED, heatmap, plot_lines
+from cosimlab.figures.charts import MARKED, heatmap, lines
 from cosimlib.policies import SIMULATORS
 
 
 def test_steps_hold_and_a_reference_is_named_in_the_legend():
     table = pd.DataFrame({"day": [0.0, 0.5], "nodes": [1.0, 3.0]})
-    figure = plot_lines(
+    figure = lines(
         table, x="day", y="nodes", title="Load", steps=True, reference=(4.0, "all 4 nodes")
     )
     line, named = figure.data
@@ -48,7 +48,7 @@ def test_lines_have_a_panel_a_value_and_open_markers_for_bounds():
             "low": [False] * 7 + [True],
         }
     )
-    figure = plot_lines(
+    figure = lines(
         table,
         x="x",
         y="y",
@@ -72,9 +72,9 @@ def test_lines_without_a_value_say_so():
     table = pd.DataFrame({"x": [1, 2], "y": [np.nan, np.nan], "who": ["a", "b"]})
     shared = {"x": "x", "y": "y", "line": "who", "title": "t", "labels": {}}
     for why, said in (("", "none of these cases has a value"), ("no job", "no job")):
-        drawn = plot_lines(table, why=why, **shared)
+        drawn = lines(table, why=why, **shared)
         assert not drawn.data and caption(drawn) == [f"Nothing to draw: {said}."]
-    assert len(plot_lines(table.fillna({"y": 1.0}), **shared).data) == 2
+    assert len(lines(table.fillna({"y": 1.0}), **shared).data) == 2
 
 
 def test_bands_lie_under_their_lines_and_panels_name_their_own_axes():
@@ -89,21 +89,21 @@ def test_bands_lie_under_their_lines_and_panels_name_their_own_axes():
         }
     )
     shared = {"x": "x", "y": "y", "line": "line", "title": "T"}
-    line, band = plot_lines(table, **shared, labels={}, band=("low", "high")).data
+    line, band = lines(table, **shared, labels={}, band=("low", "high")).data
     assert list(band.x) == [0, 1, 1, 0] and list(band.y) == [4, 5, 2, 1]
     assert band.legendgroup == line.name and not band.showlegend
     own = {"panel": "panel", "own": "x", "labels": {"jobs": "number of jobs", "x": "any"}}
-    layout = plot_lines(table, **shared, **own).layout
+    layout = lines(table, **shared, **own).layout
     assert (layout.xaxis.title.text, layout.xaxis2.title.text) == ("number of jobs", "any")
 
 
 def test_panels_fill_rows_and_name_their_own_vertical_axes():
     table = pd.DataFrame({"x": [0, 1] * 5, "y": range(10), "k": np.repeat(list("abcde"), 2)})
-    figure = plot_lines(table, x="x", y="y", panel="k", columns=2, title="T")
+    figure = lines(table, x="x", y="y", panel="k", columns=2, title="T")
     assert [trace.yaxis for trace in figure.data] == ["y", "y2", "y3", "y4", "y5"]
     titles = [figure.layout[f"xaxis{number}"].title.text for number in ("", 2, 3, 4, 5)]
     assert titles == [None, None, None, "x", "x"]
-    own = plot_lines(
+    own = lines(
         table,
         x="x",
         y="y",
@@ -120,7 +120,7 @@ def test_panels_fill_rows_and_name_their_own_vertical_axes():
 def test_many_points_have_no_markers_and_a_line_is_listed_where_it_is_first():
     table = pd.DataFrame({"x": range(MARKED + 1), "y": 1.0, "k": "a", "line": "long"})
     few = pd.DataFrame({"x": [1], "y": 2.0, "k": "b", "line": ["few"]})
-    figure = plot_lines(pd.concat([table, few]), x="x", y="y", panel="k", line="line", title="T")
+    figure = lines(pd.concat([table, few]), x="x", y="y", panel="k", line="line", title="T")
     assert [trace.mode for trace in figure.data if len(trace.x)] == ["lines", "lines+markers"]
     assert [trace.name for trace in figure.data if trace.showlegend] == ["long", "few"]
 
@@ -188,3 +188,76 @@ def test_named_things_keep_their_colors():
     filling = [name for name in SIMULATORS if "fill" in name]
     assert len(filling) == len({theme.NAMED[name] for name in filling}) == 5
     assert len(set(theme.CYCLE)) == len(theme.MARKERS) == len(theme.DASHES)
+
+
+def test_bars_stand_in_groups_with_patterns_and_whiskers():
+    table = pd.DataFrame(
+        {
+            "share": ["5 %", "10 %"] * 2,
+            "scheme": ["HH", "HH", "ideal", "ideal"],
+            "mean": [1.0, 2.0, 3.0, 4.0],
+            "low": [0.5, -np.inf, 2.0, 3.0],
+            "high": [2.5, np.inf, 4.0, 6.0],
+        }
+    )
+    figure = lab.figures.bars(
+        table, x="share", y="mean", group="scheme", interval=("low", "high"), title="Waits"
+    )
+    hold, ideal = figure.data
+    assert list(hold.x) == ["5 %", "10 %"] and hold.name == "HH"
+    assert list(hold.error_y.array) == [1.5, None] and list(hold.error_y.arrayminus) == [0.5, None]
+    assert (ideal.marker.color, ideal.marker.pattern.shape) == ("white", "x")
+    assert figure.layout.barmode == "group" and figure.layout.xaxis.type == "category"
+    stacked = lab.figures.bars(
+        table, x="share", y="mean", group="scheme", stacked=True, marks={"HH": (theme.SKY, ".")}
+    )
+    assert stacked.layout.barmode == "stack" and stacked.data[0].marker.color == theme.SKY
+
+
+def test_bars_of_panels_are_listed_once():
+    table = pd.DataFrame(
+        {"x": ["a"] * 4, "y": range(4), "who": ["p", "q"] * 2, "machine": ["A", "A", "B", "B"]}
+    )
+    figure = lab.figures.bars(table, x="x", y="y", group="who", panel="machine")
+    assert [bar.showlegend for bar in figure.data] == [True, True, False, False]
+    assert [note.text for note in figure.layout.annotations] == ["(a) A", "(b) B"]
+    nothing = lab.figures.bars(table[:0], x="x", y="y", why="no burst came")
+    assert caption(nothing) == ["Nothing to draw: no burst came."]
+
+
+def test_areas_stand_on_one_another_and_hold_until_the_next_point():
+    table = pd.DataFrame({"main": [4, 2], "user": [0, 2]}, index=pd.Index([0.0, 60.0], name="time"))
+    tidy = table.reset_index().melt("time", var_name="owner", value_name="nodes")
+    figure = lab.figures.areas(tidy, x="time", y="nodes", group="owner", title="O")
+    assert [trace.name for trace in figure.data] == ["main", "user"]
+    assert list(figure.data[0].y) == table["main"].tolist()
+    assert {(trace.line.shape, trace.stackgroup) for trace in figure.data} == {("hv", "nodes")}
+    assert figure.data[1].fillpattern.shape == "/"
+    nothing = lab.figures.areas(tidy[:0], x="time", y="nodes", group="owner", why="no jobs")
+    assert caption(nothing) == ["Nothing to draw: no jobs."]
+
+
+def test_a_table_is_drawn_with_its_numbers_to_the_right():
+    table = pd.DataFrame({"log": ["KTH", "SDSC"], "jobs": [28_475, 59_725]})
+    drawn = lab.figures.plot_table(table, title="Logs").data[0]
+    assert drawn.header["values"] == ("<b>log</b>", "<b>jobs</b>")
+    assert drawn.cells["values"][1] == ["28,475", "59,725"]
+    assert drawn.cells.align == ("left", "right")
+
+
+def test_a_column_that_is_missing_is_named():
+    table = pd.DataFrame({"x": [1], "y": [2]})
+    with pytest.raises(ValueError, match="table: no column 'policy'"):
+        lines(table, x="x", y="y", line="policy")
+
+
+@pytest.mark.parametrize(("width", "inches"), [("column", 3.5), ("page", 7.16)])
+def test_a_figure_for_print_is_small_and_leaves_the_title_to_the_caption(width, inches):
+    table = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
+    figure = lines(table, x="x", y="y", title="T")
+    printed = lab.figures.paper_style(figure, width, height=2)
+    assert (printed.layout.width, printed.layout.height) == (round(96 * inches), 192)
+    assert printed.layout.title.text is None and figure.layout.title.text == "T"
+    assert printed.layout.xaxis.tickfont.size < printed.layout.font.size < 11
+    with pytest.raises(ValueError, match="width='poster'; expected one of 'column', 'page'"):
+        lab.figures.paper_style(figure, "poster")

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlab.figures.timesharing_moment import NO_JOBS, plot_sharing
+from cosimlab.figures.maps import NO_VALUE
+from cosimlab.figures.timesharing_moment import plot_sharing
 from cosimlab.timesharing import simulate_batch
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_timesharing
@@ -136,7 +137,7 @@ def test_the_map_is_gray_where_there_are_no_jobs():
     batch = simulate_batch(schedule.workload, System.of(3))
     picture = plot_sharing(schedule, batch, at=0.0, title="x")
     behind = [shape for shape in picture.layout.shapes if shape.type == "rect"]
-    assert [(shape.fillcolor, shape.layer) for shape in behind] == [(NO_JOBS, "below")]
+    assert [(shape.fillcolor, shape.layer) for shape in behind] == [(NO_VALUE, "below")]
     (heat,) = (trace for trace in picture.data if trace.type == "heatmap")
     assert behind[0].xref == f"{heat.xaxis} domain" and behind[0].yref == f"{heat.yaxis} domain"
     assert None in heat.z.ravel() and not heat.hoverongaps
