@@ -29,8 +29,10 @@ import numpy as np
 
 from cosimlib import checks as check
 from cosimlib.batch import loop
-from cosimlib.batch.loop import Machine
-from cosimlib.batch.simulation import machine_of
+from cosimlib.batch import machine as machines
+from cosimlib.batch.loop import Tables
+from cosimlib.batch.machine import Machine
+from cosimlib.batch.simulation import prepared
 from cosimlib.extras import needed_by
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
@@ -107,10 +109,10 @@ class BatchEnv(gymnasium.Env):
         self.workload, self.system = workload, system
         self.window, self.tau = window, float(tau)
         self.jobs = min(jobs or len(workload), len(workload))
-        self._all = machine_of(workload, system)
+        self._all = loop.machine_of(prepared(workload, system)).jobs
         self._first = 0
         self._began = False
-        self._machine = self._all
+        self._begin_episode(0)
         self._horizons = np.array(HORIZONS)
         self.action_space = spaces.Discrete(window + 1)
         self.observation_space = spaces.Dict(
@@ -129,15 +131,8 @@ class BatchEnv(gymnasium.Env):
         first = (options or {}).get("first")
         check.whole("options['first']", first, 0, latest, none=True)
         self._first = int(self.np_random.integers(latest + 1)) if first is None else int(first)
-        rows = slice(self._first, self._first + self.jobs)
-        everything = self._all
-        self._machine = loop.empty(
-            np.ascontiguousarray(everything.jobs[:, rows]),
-            everything.nodes[rows].copy(),
-            everything.run_time[rows].copy(),
-            self.system.total_nodes,
-        )
-        _let_time_pass(self._machine, self.window, self.tau)
+        self._begin_episode(self._first)
+        _let_time_pass(self._machine, self._tables, self.window, self.tau)
         self._began = True
         return self._observation(), self._info()
 
@@ -152,15 +147,15 @@ class BatchEnv(gymnasium.Env):
             For an action that is none.
         """
         self._check_began("step()")
-        if self._machine.clock[0] == np.inf:
+        if self._machine.state.now == np.inf:
             raise ResetNeeded("the episode has terminated; call reset() to begin the next")
         if not self.action_space.contains(action):
             raise ValueError(f"action={action!r}; expected a whole number from 0 to {self.window}")
         mask = self.action_masks()
         if not mask[action]:
             action = int(mask.argmax())
-        growth = _act(self._machine, action, self.window, self.tau)
-        terminated = bool(self._machine.clock[0] == np.inf)
+        growth = _act(self._machine, self._tables, action, self.window, self.tau)
+        terminated = bool(self._machine.state.now == np.inf)
         reward = -float(growth) / self.jobs
         return self._observation(), reward, terminated, False, self._info()
 
@@ -168,7 +163,7 @@ class BatchEnv(gymnasium.Env):
         """Mask of the possible actions: start each job of the window that fits, let time pass."""
         self._check_began("action_masks()")
         mask = np.zeros(self.window + 1, dtype=np.bool_)
-        _mark_possible(self._machine, mask)
+        _mark_possible(self._machine, self._tables, mask)
         return mask
 
     @property
@@ -183,7 +178,7 @@ class BatchEnv(gymnasium.Env):
             Before the end of the episode.
         """
         self._check_began("schedule")
-        start_time = self._machine.start_time
+        start_time = self._machine.jobs.start_time.copy()
         unstarted = int(np.isnan(start_time).sum())
         if unstarted:
             raise ValueError(
@@ -195,6 +190,14 @@ class BatchEnv(gymnasium.Env):
         workload = self.workload.keep(here, "not in the episode")
         return Schedule.from_starts(workload, self.system, start_time, "agent")
 
+    def _begin_episode(self, first: int) -> None:
+        """Let the episode's jobs, from this row on, come to an empty machine."""
+        total_nodes = self.system.total_nodes
+        jobs = self._all[first : first + self.jobs].copy()
+        self._machine = machines.empty(jobs, None, total_nodes, loop.STATE, now=-np.inf)
+        no_columns, timetable = np.empty((0, self.jobs)), loop.always_open(total_nodes)
+        self._tables = loop.tables_of(no_columns, total_nodes, timetable)
+
     def _check_began(self, what: str) -> None:
         """Raise before the first episode."""
         if not self._began:
@@ -204,91 +207,91 @@ class BatchEnv(gymnasium.Env):
         """The two arrays that the agent sees."""
         waiting = np.zeros((self.window, FEATURES), np.float32)
         machine = np.zeros(2 + len(HORIZONS), np.float32)
-        _observe(self._machine, self.system.total_nodes, self._horizons, waiting, machine)
+        _observe(
+            self._machine, self._tables, self.system.total_nodes, self._horizons, waiting, machine
+        )
         return {"waiting": waiting, "machine": machine}
 
     def _info(self) -> dict[str, Any]:
         """The instant, in seconds, and the mask."""
-        return {"now": float(self._machine.clock[0]), "action_mask": self.action_masks()}
+        return {"now": float(self._machine.state.now), "action_mask": self.action_masks()}
 
 
 @kernel
-def _act(machine: Machine, action: int, window: int, tau: float) -> float:
+def _act(machine: Machine, tables: Tables, action: int, window: int, tau: float) -> float:
     """Start a job of the window or let time pass, until a job fits; return what slowdowns grew."""
+    jobs, ends, expected, _, state = machine
     if action < window:
-        loop.start_one(machine, action)
-        if _fits(machine, window):
+        loop.start(jobs, ends, expected, state, tables, np.full(1, action))
+        if _fits(machine, tables, window):
             return 0.0
-    return _let_time_pass(machine, window, tau)
+    return _let_time_pass(machine, tables, window, tau)
 
 
 @kernel
-def _let_time_pass(machine: Machine, window: int, tau: float) -> float:
+def _let_time_pass(machine: Machine, tables: Tables, window: int, tau: float) -> float:
     """Go on until a job of the window fits, or to the end; return what bounded slowdowns grew."""
-    counts, growth = machine.counts, 0.0
+    jobs, ends, expected, edges, state = machine
+    growth = 0.0
     while True:
-        before = machine.clock[0]
-        loop.advance(machine, np.inf)
-        now = machine.clock[0]
-        if now == np.inf:
+        before = state.now
+        loop.advance(jobs, ends, expected, edges, state, tables, np.inf)
+        if state.now == np.inf:
             return growth
-        for place in range(counts[loop.FIRST], counts[loop.LAST]):
-            run_time = machine.run_time[machine.queue[loop.JOB, place]]
-            submit_time, bound = machine.queue_times[loop.SUBMIT, place], max(run_time, tau)
-            growth += max(1.0, (now - submit_time + run_time) / bound)
-            growth -= max(1.0, (before - submit_time + run_time) / bound)
-        if _fits(machine, window):
+        for place in range(state.first, state.last):
+            job = jobs[tables.waiting.job[place]]
+            bound = max(job.run_time, tau)
+            growth += max(1.0, (state.now - job.submit_time + job.run_time) / bound)
+            growth -= max(1.0, (before - job.submit_time + job.run_time) / bound)
+        if _fits(machine, tables, window):
             return growth
 
 
 @kernel
-def _fits(machine: Machine, window: int) -> bool:
+def _fits(machine: Machine, tables: Tables, window: int) -> bool:
     """Whether a job of the window fits."""
-    counts = machine.counts
-    for place in range(counts[loop.FIRST], min(counts[loop.LAST], counts[loop.FIRST] + window)):
-        if machine.queue[loop.NODES, place] <= counts[loop.FREE]:
+    state = machine.state
+    for place in range(state.first, min(state.last, state.first + window)):
+        if tables.waiting.nodes[place] <= state.free:
             return True
     return False
 
 
 @kernel
-def _mark_possible(machine: Machine, mask: np.ndarray) -> None:
+def _mark_possible(machine: Machine, tables: Tables, mask: np.ndarray) -> None:
     """Mark the possible actions; time may pass while there is something to wait for."""
-    counts, window = machine.counts, mask.size - 1
-    first, last = counts[loop.FIRST], counts[loop.LAST]
-    for place in range(first, min(last, first + window)):
-        mask[place - first] = machine.queue[loop.NODES, place] <= counts[loop.FREE]
-    to_come = counts[loop.SUBMITTED] < machine.nodes.size
-    mask[window] = to_come or counts[loop.SIZE] > 0 or first == last
+    state, window = machine.state, mask.size - 1
+    for place in range(state.first, min(state.last, state.first + window)):
+        mask[place - state.first] = tables.waiting.nodes[place] <= state.free
+    to_come = state.submitted < machine.jobs.size
+    mask[window] = to_come or state.running > 0 or state.first == state.last
 
 
 @kernel
 def _observe(
     machine: Machine,
+    tables: Tables,
     total_nodes: int,
     horizons: np.ndarray,
-    waiting: np.ndarray,
+    seen: np.ndarray,
     summary: np.ndarray,
 ) -> None:
     """Write what the agent sees into two arrays of zeros."""
-    counts, now = machine.counts, machine.clock[0]
-    first, last = counts[loop.FIRST], counts[loop.LAST]
-    for place in range(first, min(last, first + len(waiting))):
-        row, wanted = place - first, machine.queue[loop.NODES, place]
-        waiting[row, 0] = 1.0
-        waiting[row, 1] = _scaled(now - machine.queue_times[loop.SUBMIT, place])
-        waiting[row, 2] = _scaled(machine.queue_times[loop.REQUEST, place])
-        waiting[row, 3] = wanted / total_nodes
-        waiting[row, 4] = 1.0 if wanted <= counts[loop.FREE] else 0.0
-    summary[0] = counts[loop.FREE] / total_nodes
-    summary[1] = math.log1p(last - first) / math.log1p(machine.nodes.size)
-    free, place = counts[loop.FREE], 0
+    state, waiting, running = machine.state, tables.waiting, tables.running
+    for place in range(state.first, min(state.last, state.first + len(seen))):
+        row, wanted = place - state.first, waiting.nodes[place]
+        seen[row, 0] = 1.0
+        seen[row, 1] = _scaled(state.now - waiting.submit_time[place])
+        seen[row, 2] = _scaled(waiting.requested_time[place])
+        seen[row, 3] = wanted / total_nodes
+        seen[row, 4] = 1.0 if wanted <= state.free else 0.0
+    summary[0] = state.free / total_nodes
+    summary[1] = math.log1p(state.last - state.first) / math.log1p(machine.jobs.size)
+    free, place = state.free, 0
     for index in range(horizons.size):
-        while (
-            place < counts[loop.SIZE]
-            and machine.running_times[loop.EXPECTED, place] <= now + horizons[index]
-        ):
-            free += machine.running[loop.NODES, place]
+        until = state.now + horizons[index]
+        while place < state.running and running.expected_end[place] <= until:
+            free += running.nodes[place]
             place += 1
         summary[2 + index] = free / total_nodes
 

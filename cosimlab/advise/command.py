@@ -37,6 +37,7 @@ from cosimlab.advise.text import (
 )
 from cosimlib import checks as check
 from cosimlib.display import duration
+from cosimlib.extras import needed_by
 from cosimlib.files import write_whole
 from cosimlib.traces.hosts import fold_hosts
 
@@ -210,8 +211,9 @@ def _print(chosen: argparse.Namespace, advice: Advice) -> None:
 def _write(advice: Advice, path: Path) -> None:
     """The spectrum as a page that needs no network."""
     # Drawing is loaded for this alone: it takes as long as all the rest.
-    from cosimlab.figures.eviction import plot_advice
-    from cosimlab.figures.publishing import page
+    with needed_by("--html"):
+        from cosimlab.figures.eviction import plot_advice
+        from cosimlab.figures.publishing import page
 
     picture = plot_advice(
         spectrum_of(advice),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from ipywidgets import Play, link
 
+from cosimlab.coscheduling import describe, job_names
 from cosimlab.explorers.knobs import Knob, Settings, cached, needs
 from cosimlab.explorers.logs import Log, estimated
 from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
@@ -204,13 +205,13 @@ class _Machines:
     def drawn(self, now: Settings) -> Drawn:
         """Figure, text and notes for the controls' settings."""
         schedule = self.schedule(now)
-        events, names = event_times(schedule), coscheduling.job_names(schedule)
+        events, names = event_times(schedule), job_names(schedule)
         at, interval = float(events[now["event"] - 1]), now["release_interval"] / MINUTE
         how = f"released every {interval:g} min" if interval else "never released"
         when = f"minute {round(at / MINUTE, 2):,.10g}, event {now['event']} of {len(events)}"
         title = f"{schedule.policy}, held nodes {how}: {when}"
         picture = plot_coupled_moment(schedule, at=at, title=title, names=names)
-        lines = [*coscheduling.describe(schedule, at, names), _outcome(schedule)]
+        lines = [*describe(schedule, at, names), _outcome(schedule)]
         text = "<br>".join(map(escape, lines))
         for words in ("Deadlock", "That breaks the circle"):
             text = text.replace(words, f"<b>{words}</b>")

@@ -20,12 +20,13 @@ from cosimlib.display import count, or_unknown, percent
 from cosimlib.ondemand import (
     POLICIES,
     OnDemandSchedule,
+    Reserve,
     draw_bursts,
     ledger,
     measure,
     simulate_ondemand,
 )
-from cosimlib.ondemand.simulation import NOTICES
+from cosimlib.ondemand.policies import NOTICES
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.bursts import NOTICES as KINDS
 from cosimlib.system import System
@@ -210,10 +211,9 @@ class _Batch(Timeline):
             workload,
             replace(system, aggregate_bandwidth=now["bandwidth"]),
             bursts,
-            policy=now["policy"],
+            policy=Reserve(size) if now["policy"] == "reserve" else now["policy"],
             seed=now["seed"],
             notice="ignore" if now["announced"] == KINDS[0] else now["notice"],
-            reserved=size if now["policy"] == "reserve" else 0,
         )
 
     def starts(self, now: Settings) -> np.ndarray:

@@ -5,6 +5,9 @@ expected to close, between the last two they are closed. Both are rows of the ex
 (`kernels.backfilling`) with the ends of running jobs: one profile of free nodes, which rises where
 a job or a window ends and falls where a window begins. Nothing of a window is in it before it is
 known. At an instant all ends come first, then edges, then submissions.
+
+Windows that overlap add up: a drain of 10 nodes and a maintenance of 10 nodes at the same time
+close 20. Together they close the machine at most.
 """
 
 import numpy as np

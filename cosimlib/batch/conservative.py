@@ -20,7 +20,8 @@ A job that exceeds its request breaks promises. While such a job runs, and at th
 the last of them ends, kept reservations are also all made again, in order of the starts promised so
 far (ties: the queue's order), so that no job is delayed without need. Under both rules, the nodes
 of such a job count as free right after now. A reservation for now that cannot begin because of that
-waits.
+waits. Where several wait, and nodes come free for some of them, they begin in the order of the
+promises that they had before this instant (ties: the queue's order).
 
 The windows of a calendar (`cosimlib.calendar`) take nodes in the plan from the moment at which they
 become known. A window that becomes known after reservations on its nodes breaks promises, too, and
@@ -44,23 +45,20 @@ from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, whole
+from cosimlib.kernels.records import record_type, records, whole
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
 RESERVATIONS = ("kept", "replanned")
 
-JOB = record_type(
-    floats=f"{queue.FLOATS} reserved promised none_before",
-    integers=f"{queue.INTEGERS} alike version",
-)
-"""A job; its start, its reservation and the first that it had, NaN before.
+JOB = record_type(floats=f"{queue.FLOATS} reserved promised", integers=f"{queue.INTEGERS} kind")
+"""A job; its start, its reservation and the first that it had, NaN before; and its kind: jobs of
+one kind have the same nodes and requested time."""
 
-`alike` is one of the jobs of the same nodes and requested time. In the record of that one,
-`none_before` is a moment before which such jobs find no start, as long as nothing has come free
-since `version`.
-"""
+KIND = record_type(floats="none_before", integers="version")
+"""A kind of jobs: before `none_before` they find no start, as long as nothing has come free since
+`version`."""
 
 STATE = record_type(
     floats=f"{STATE_FLOATS} next_start rises movable_before",
@@ -159,13 +157,14 @@ def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.re
     machine = machine_of(run, JOB, STATE, promises=promises, events=-1)
     jobs, state = machine.jobs, machine.state
     jobs.reserved = jobs.promised = np.nan
-    jobs.version = -1
     by_request = pd.DataFrame({"nodes": jobs.nodes, "time": jobs.requested_time})
-    jobs.alike = by_request.groupby(["nodes", "time"]).ngroup().to_numpy()
+    jobs.kind = by_request.groupby(["nodes", "time"]).ngroup().to_numpy()
+    kinds = records(jobs.kind.max(initial=-1) + 1, KIND, version=-1)
     state.next_start, state.movable_before = np.inf, -np.inf
-    profile = np.recarray(2 * jobs.size + machine.edges.size + 4, BREAKPOINT)
+    windows = 0 if machine.edges is None else machine.edges.size
+    profile = np.recarray(2 * jobs.size + windows + 4, BREAKPOINT)
     simulate = _keep_reservations if reservations == "kept" else _plan_anew
-    simulate(*machine, np.empty(jobs.size, np.int64), profile)
+    simulate(*machine, np.empty(jobs.size, np.int64), kinds, profile)
     if state.now < np.inf:
         _refuse(run.workload, jobs, state.now)
     return jobs
@@ -190,9 +189,10 @@ def _keep_reservations(
     jobs: np.recarray,
     ends: np.recarray,
     expected: np.recarray,
-    edges: np.recarray,
+    edges: np.recarray | None,
     state: np.record,
     waiting: np.ndarray,
+    kinds: np.recarray,
     profile: np.recarray,
 ) -> None:
     """Simulate reservations that move earlier only, as long as no job outlives its request."""
@@ -201,16 +201,18 @@ def _keep_reservations(
         availability.advance(profile, state, state.now)
         was_overdue = state.overdue
         ended = _absorb_ends(jobs, ends, expected, state, profile)
-        is_broken = _absorb_edges(jobs, ends, expected, edges, state, profile)
+        is_broken = False
+        if edges is not None:
+            is_broken = _absorb_edges(jobs, ends, expected, edges, state, profile)
         state.overdue = state.releases > 0 and expected[state.releases - 1].time <= state.now
         if state.overdue or was_overdue or is_broken:
-            _renew(jobs, expected, state, waiting, profile)
+            _renew(jobs, expected, state, waiting, kinds, profile)
         else:
             _begin_reserved(jobs, ends, expected, state, waiting)
             if ended and state.movable_before > state.now:
                 _compress(jobs, state, waiting, profile)
         first, queued = _submit(jobs, state, waiting), waiting[: state.waiting]
-        _reserve_all(jobs, state, profile, queued[queued.size - (state.submitted - first) :])
+        _reserve_all(jobs, state, kinds, profile, queued[queued.size - (state.submitted - first) :])
         _promise(jobs, first, state.submitted)
         _begin_reserved(jobs, ends, expected, state, waiting)
 
@@ -220,9 +222,10 @@ def _plan_anew(
     jobs: np.recarray,
     ends: np.recarray,
     expected: np.recarray,
-    edges: np.recarray,
+    edges: np.recarray | None,
     state: np.record,
     waiting: np.ndarray,
+    kinds: np.recarray,
     profile: np.recarray,
 ) -> None:
     """Simulate plans that are made from nothing at every instant.
@@ -233,7 +236,8 @@ def _plan_anew(
     availability.clear(profile, state, -np.inf, state.free)
     while _next_instant(jobs, ends, state):
         _absorb_ends(jobs, ends, expected, state, profile)
-        _absorb_edges(jobs, ends, expected, edges, state, profile)
+        if edges is not None:
+            _absorb_edges(jobs, ends, expected, edges, state, profile)
         first = _submit(jobs, state, waiting)
         is_whole = state.promises and first < state.submitted
         before = np.inf if is_whole else machines.next_event(jobs, ends, state)
@@ -241,9 +245,9 @@ def _plan_anew(
         _drop_reservations(jobs, expected, state, waiting, profile)
         numbers, place, planned = waiting[: state.waiting], FIRST, FIRST
         while place < numbers.size:
-            if _earliest_start(jobs, state, profile, numbers[place], before) < before:
+            if _earliest_start(jobs, state, kinds, profile, numbers[place], before) < before:
                 while planned <= place:
-                    planned = _reserve(jobs, state, profile, numbers, planned)
+                    planned = _reserve(jobs, state, kinds, profile, numbers, planned)
                 place = planned
             else:
                 place += 1
@@ -358,6 +362,7 @@ def _renew(
     expected: np.recarray,
     state: np.record,
     waiting: np.ndarray,
+    kinds: np.recarray,
     profile: np.recarray,
 ) -> None:
     """Make all reservations anew, in order of the starts reserved so far (ties: the queue's)."""
@@ -368,7 +373,7 @@ def _renew(
     for number in numbers:
         jobs[number].before_rank = 0.0
     _drop_reservations(jobs, expected, state, waiting, profile)
-    _reserve_all(jobs, state, profile, numbers)
+    _reserve_all(jobs, state, kinds, profile, numbers)
     state.movable_before = -np.inf
 
 
@@ -384,14 +389,14 @@ def _compress(
     queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
     before, state.movable_before = state.movable_before, -np.inf
     most, is_stale = availability.max_free(profile, state, before), False
-    alike, reserved = -1, 0.0
+    kind, reserved = -1, 0.0
     for number in waiting[: state.waiting]:
         job = jobs[number]
         if is_stale and job.nodes > most:
             most, is_stale = availability.max_free(profile, state, before), False
-        if job.nodes > most or (job.alike == alike and job.reserved == reserved):
+        if job.nodes > most or (job.kind == kind and job.reserved == reserved):
             continue
-        alike, reserved = job.alike, job.reserved
+        kind, reserved = job.kind, job.reserved
         start = availability.earliest_start(
             profile, state, job.nodes, job.requested_time, state.now, before, reserved
         )
@@ -399,7 +404,7 @@ def _compress(
             end = reserved + job.requested_time
             availability.add(profile, state, reserved, end, job.nodes)
             availability.add(profile, state, start, start + job.requested_time, -job.nodes)
-            job.reserved, alike, is_stale = start, -1, True
+            job.reserved, kind, is_stale = start, -1, True
             state.version += 1
             state.movable_before = max(state.movable_before, end)
             before = max(before, end)
@@ -436,45 +441,59 @@ def _drop_reservations(
 
 @kernel
 def _earliest_start(
-    jobs: np.recarray, state: np.record, profile: np.recarray, number: int, before: float
+    jobs: np.recarray,
+    state: np.record,
+    kinds: np.recarray,
+    profile: np.recarray,
+    number: int,
+    before: float,
 ) -> float:
     """The earliest start of a job, if that is before a moment; else the moment, or a later one."""
     job = jobs[number]
-    alike = jobs[job.alike]
-    since = alike.none_before if alike.version == state.version else state.now
+    kind = kinds[job.kind]
+    since = kind.none_before if kind.version == state.version else state.now
     if since >= before:
         return since
     start = availability.earliest_start(
         profile, state, job.nodes, job.requested_time, since, before, np.inf
     )
-    alike.none_before, alike.version = min(start, before), state.version
-    return alike.none_before
+    kind.none_before, kind.version = min(start, before), state.version
+    return kind.none_before
 
 
 @kernel
 def _reserve_all(
-    jobs: np.recarray, state: np.record, profile: np.recarray, numbers: np.ndarray
+    jobs: np.recarray,
+    state: np.record,
+    kinds: np.recarray,
+    profile: np.recarray,
+    numbers: np.ndarray,
 ) -> None:
     """Reserve the earliest start for each of these jobs in turn."""
     place = FIRST
     while place < numbers.size:
-        place = _reserve(jobs, state, profile, numbers, place)
+        place = _reserve(jobs, state, kinds, profile, numbers, place)
 
 
 @kernel
 def _reserve(
-    jobs: np.recarray, state: np.record, profile: np.recarray, numbers: np.ndarray, place: int
+    jobs: np.recarray,
+    state: np.record,
+    kinds: np.recarray,
+    profile: np.recarray,
+    numbers: np.ndarray,
+    place: int,
 ) -> int:
     """Reserve the earliest start for the job at a place; return the next place.
 
     So for the equal jobs that come next, as far as they fit beside it.
     """
     job, last = jobs[numbers[place]], place + 1
-    start = _earliest_start(jobs, state, profile, numbers[place], np.inf)
+    start = _earliest_start(jobs, state, kinds, profile, numbers[place], np.inf)
     end = start + job.requested_time
-    if last < numbers.size and jobs[numbers[last]].alike == job.alike:
+    if last < numbers.size and jobs[numbers[last]].kind == job.kind:
         stop = place + availability.min_free(profile, state, start, end) // job.nodes
-        while last < min(stop, numbers.size) and jobs[numbers[last]].alike == job.alike:
+        while last < min(stop, numbers.size) and jobs[numbers[last]].kind == job.kind:
             last += 1
     availability.add(profile, state, start, end, (place - last) * job.nodes)
     state.next_start = min(state.next_start, start)

@@ -59,12 +59,8 @@ EXTRA_NODES, STRICTLY_BEFORE, NO_RESERVATION, NO_BACKFILLING = range(4)
 """What a job that overtakes must meet: end by the shadow time or take extra nodes; end strictly
 before the shadow time; nothing; or no job may overtake."""
 
-JOB = record_type(floats=queue.FLOATS, integers=f"{queue.INTEGERS} leaf coming")
-"""A job, and its leaf: 0 where it is still to come, has none yet, or has begun.
-
-`coming` says nothing of the job in whose record it stands: the field is a list of all jobs, by rank
-within each `queue.BLOCK` of submissions.
-"""
+JOB = record_type(floats=queue.FLOATS, integers=f"{queue.INTEGERS} leaf")
+"""A job, and its leaf: 0 where it is still to come, has none yet, or has begun."""
 
 STATE = record_type(
     floats=f"{STATE_FLOATS} longest",
@@ -276,11 +272,36 @@ def simulate_in_passes(
     """Starts and run times where jobs may overtake a blocked head by `rule`, as `EXTRA_NODES`."""
     machine = machine_of(run, JOB, STATE, rule=rule, per_event=decide == "per_event")
     jobs = machine.jobs
-    machine.state.longest = jobs.requested_time.max(initial=0.0)
-    jobs.coming = queue.coming(jobs.rank, run.kind)
-    limits = np.recarray(machine.edges.size + 3, STEP)
-    _simulate(*machine, tournament.empty(jobs.size), limits)
+    waiting = queue.queue_of(jobs.rank, run.kind)
+    if rule == NO_BACKFILLING:
+        _simulate_strictly(*machine, *waiting)
+    else:
+        machine.state.longest = jobs.requested_time.max(initial=0.0)
+        windows = 0 if machine.edges is None else machine.edges.size
+        _simulate(*machine, *waiting, np.recarray(windows + 3, STEP))
     return jobs.start_time.copy(), jobs.run_time.copy()
+
+
+@kernel
+def _simulate_strictly(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray | None,
+    state: np.record,
+    tree: np.recarray,
+    coming: np.ndarray,
+    by_leaf: np.ndarray,
+) -> None:
+    """Write start times: after the events of an instant, heads of the queue begin while they fit."""
+    event = machines.next_event(jobs, ends, state)
+    while event < np.inf:
+        state.now = event
+        _absorb_event(jobs, ends, expected, edges, state, tree, coming, by_leaf)
+        event = machines.next_event(jobs, ends, state)
+        if event > state.now and tree[ROOT].nodes <= state.free:
+            _begin_heads(jobs, ends, expected, edges, state, tree)
+            event = machines.next_event(jobs, ends, state)
 
 
 @kernel
@@ -288,29 +309,43 @@ def _simulate(
     jobs: np.recarray,
     ends: np.recarray,
     expected: np.recarray,
-    edges: np.recarray,
+    edges: np.recarray | None,
     state: np.record,
     tree: np.recarray,
+    coming: np.ndarray,
+    by_leaf: np.ndarray,
     limits: np.recarray,
 ) -> None:
-    """Write start times: events come, and there is a pass after those of an instant, or after each.
-
-    The edges of windows at one instant are one event.
-    """
+    """Write start times: events come, and there is a pass after those of an instant, or after each."""
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
         state.now = event
-        if machines.ends_by_now(ends, state):
-            machines.end(jobs, ends, expected, state, state.running)
-        elif state.next_edge <= state.now:
-            machines.pass_edges(jobs, ends, expected, edges, state)
-        else:
-            queue.submit_next(jobs, state, tree)
+        _absorb_event(jobs, ends, expected, edges, state, tree, coming, by_leaf)
         event = machines.next_event(jobs, ends, state)
         is_last = event > state.now or state.per_event
         if is_last and tree[ROOT].nodes <= state.free:
-            _run_pass(jobs, ends, expected, state, tree, limits)
+            _run_pass(jobs, ends, expected, edges, state, tree, limits)
             event = machines.next_event(jobs, ends, state)
+
+
+@kernel
+def _absorb_event(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray | None,
+    state: np.record,
+    tree: np.recarray,
+    coming: np.ndarray,
+    by_leaf: np.ndarray,
+) -> None:
+    """Process one end, all edges of windows, or one submission, whichever comes first now."""
+    if machines.ends_by_now(ends, state):
+        machines.end(jobs, ends, expected, state, state.running)
+    elif edges is not None and state.next_edge <= state.now:
+        machines.pass_edges(jobs, ends, expected, edges, state)
+    else:
+        queue.submit_next(jobs, state, tree, coming, by_leaf)
 
 
 @kernel
@@ -318,52 +353,91 @@ def _run_pass(
     jobs: np.recarray,
     ends: np.recarray,
     expected: np.recarray,
+    edges: np.recarray | None,
     state: np.record,
     tree: np.recarray,
     limits: np.recarray,
 ) -> None:
     """One pass: heads that fit begin, and then the jobs that do not delay the blocked head."""
-    state.limits, leaf = 0, ROOT
-    while tree[ROOT].nodes <= state.free:
-        leaf = queue.head(jobs, state, tree, limits)
-        if not _fits(expected, state, tree[leaf]):
-            break
-        machines.begin(jobs, ends, expected, state, queue.remove(jobs, tree, leaf))
-    if tree[ROOT].nodes > state.free or state.rule == NO_BACKFILLING:
+    head = _begin_heads(jobs, ends, expected, edges, state, tree)
+    if tree[ROOT].nodes > state.free:
         return
-    _keep_for_head(expected, limits, state, tree[leaf])
-    leaf = queue.next_fitting(jobs, state, tree, limits, ROOT, state.free)
+    state.limits = 0
+    if edges is None:
+        _reserve_for_head(expected, limits, state, tree[head])
+    else:
+        _reserve_beside_windows(expected, limits, state, tree[head])
+    leaf = queue.next_fitting(jobs, state, tree, limits, ROOT)
     while leaf > 0:
         backfilling.take(limits, state, tree[leaf].nodes, state.now + tree[leaf].time)
         machines.begin(jobs, ends, expected, state, queue.remove(jobs, tree, leaf))
-        leaf = queue.next_fitting(jobs, state, tree, limits, leaf, state.free)
+        leaf = queue.next_fitting(jobs, state, tree, limits, leaf)
 
 
 @kernel
-def _fits(expected: np.recarray, state: np.record, job: np.record) -> bool:
-    """Whether a job fits now, and for as long as its requested time."""
-    if job.nodes > state.free or state.now + job.time <= state.next_fall:
-        return job.nodes <= state.free
+def _begin_heads(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray | None,
+    state: np.record,
+    tree: np.recarray,
+) -> int:
+    """Begin heads of the queue while they fit; return the leaf of the first that does not.
+
+    It also stops, with no such leaf, where no waiting job has enough free nodes.
+    """
+    while tree[ROOT].nodes <= state.free:
+        leaf = queue.head(jobs, state, tree)
+        if tree[leaf].nodes > state.free:
+            return leaf
+        if edges is not None and not _fits_beside_windows(expected, state, tree[leaf]):
+            return leaf
+        machines.begin(jobs, ends, expected, state, queue.remove(jobs, tree, leaf))
+    return 0
+
+
+@kernel
+def _fits_beside_windows(expected: np.recarray, state: np.record, job: np.record) -> bool:
+    """Whether a job whose nodes are free now has them for as long as its requested time."""
     now = state.now
+    if now + job.time <= state.next_fall:
+        return True
     return backfilling.earliest_start(expected, state, job.nodes, job.time, now) == now
 
 
 @kernel
-def _keep_for_head(
+def _reserve_for_head(
+    expected: np.recarray, limits: np.recarray, state: np.record, head: np.record
+) -> None:
+    """Limit the jobs that overtake, so that none delays the blocked head.
+
+    They end by its shadow time or take extra nodes. Without extra nodes, they end before it.
+    """
+    if state.rule == NO_RESERVATION:
+        return
+    shadow_time, extra = backfilling.reservation(expected, state, head.nodes, state.now)
+    if state.rule == STRICTLY_BEFORE:
+        shadow_time, extra = np.nextafter(shadow_time, -np.inf), 0
+    backfilling.limit(limits, state, shadow_time, extra)
+
+
+@kernel
+def _reserve_beside_windows(
     expected: np.recarray, limits: np.recarray, state: np.record, head: np.record
 ) -> None:
     """Limit the jobs that overtake, so that none delays the blocked head or runs into a window.
 
-    They end by its shadow time or take extra nodes; without extra nodes, they end before it.
+    The rules are those of `_reserve_for_head`, where free nodes may also decrease.
     """
     now = state.now
     begin, last_end = now, now + state.longest
     if state.rule != NO_RESERVATION:
         begin = backfilling.earliest_start(expected, state, head.nodes, head.time, now)
-    kept = np.inf, np.inf, backfilling.NONE
+    reserved = np.inf, np.inf, backfilling.NONE
     if state.rule == EXTRA_NODES:
-        kept = begin, begin + head.time, head.nodes
+        reserved = begin, begin + head.time, head.nodes
     until = begin if last_end <= state.next_fall else last_end
-    backfilling.limit_by_falls(expected, limits, state, kept, now, until)
+    backfilling.limit_by_falls(expected, limits, state, reserved, now, until)
     if state.rule == STRICTLY_BEFORE:
         backfilling.limit(limits, state, np.nextafter(begin, -np.inf), backfilling.NONE)

@@ -1,27 +1,26 @@
-"""Discrete-event loop of a batch system: the machine between two decisions of its policy.
+"""Event loop of a batch system under your own policy: the machine between two decisions.
 
-The loop absorbs events, at each instant all ends, then what changes of the open nodes, then all
-submissions, up to an instant at which jobs wait. Waiting jobs are kept in order of submission,
-between the places `FIRST` and `LAST` of tables that have room for all; running jobs in order of the
-ends that they promised (ties: the lower job), at the first `SIZE` places. Both are changed where
-something happens and never made anew, so that what a policy sees is a slice of them.
+`step` starts the jobs that the policy chose, and goes on to the next instant at which the policy is
+asked. Until then it absorbs events, at each instant all ends, then what changes of the open nodes,
+then all submissions. The machine is that of `batch.machine`.
+
+What a policy sees are slices of tables. Waiting jobs are in order of submission, between the places
+`first` and `last` of a table that has room for all jobs. Running jobs are in order of the ends that
+they promised (ties: the lower job), at the first places of theirs. The tables are changed where
+something happens and never made anew.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.batch import capacity
+from cosimlib.batch import machine as machines
+from cosimlib.batch import queue
+from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, Machine
+from cosimlib.batch.orders import Prepared
 from cosimlib.batch.state import Running, Waiting
-from cosimlib.kernels import heap
-from cosimlib.kernels.heap import HEAP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import records
-
-SUBMITTED, FIRST, LAST, SIZE, FREE, IDLE_WAKES, MOMENT = range(7)
-"""Cells of `Machine.counts`: jobs submitted, where the queue begins and ends, jobs running, open
-nodes less those that jobs hold, how often in a row the policy let itself be woken on an empty
-machine, and the place of now in the timetable."""
+from cosimlib.kernels.records import record_type
 
 FINE, NO_SUCH_JOB, TWICE, TOO_WIDE, LATE, STARVED, RESTLESS = range(7)
 """What `step` reports: all is well, or what is wrong with the decision."""
@@ -29,11 +28,11 @@ FINE, NO_SUCH_JOB, TWICE, TOO_WIDE, LATE, STARVED, RESTLESS = range(7)
 MOST_IDLE_WAKES = 10_000
 """Wakes in a row on an empty machine with nothing to come, before a policy is said to starve."""
 
-JOB, NODES = 0, 1
-"""Rows of `Machine.queue` and `Machine.running`."""
+JOB = record_type(floats=queue.FLOATS, integers=queue.INTEGERS)
 
-SUBMIT, REQUEST, START, EXPECTED, COLUMNS = 0, 1, 0, 1, 2
-"""Rows of `Machine.jobs` and `Machine.queue_times`; of `Machine.running_times`; further columns."""
+STATE = record_type(floats=STATE_FLOATS, integers=f"{STATE_INTEGERS} first last idle_wakes moment")
+"""State of the loop: where the queue begins and ends in its table; how often in a row the policy
+let itself be woken on an empty machine; the place of now in the timetable."""
 
 
 class Timetable(NamedTuple):
@@ -43,104 +42,72 @@ class Timetable(NamedTuple):
     ----------
     time : np.ndarray of float64
         The moments (s), from minus infinity to infinity.
-    most : np.ndarray of int64
-        Nodes that jobs may hold from each moment on; beyond, jobs are killed.
     first : np.ndarray of int64
-        Where in the steps that are known from each moment on begin.
+        Where in the steps those that are known from each moment on begin.
     step_time, step_nodes : np.ndarray
         Times (s) and the nodes that are open from each on.
     """
 
     time: np.ndarray
-    most: np.ndarray
     first: np.ndarray
     step_time: np.ndarray
     step_nodes: np.ndarray
 
 
-class Machine(NamedTuple):
-    """State of the loop: all jobs, the queue, the running jobs, their true ends, counts, the clock.
+class Tables(NamedTuple):
+    """What a policy is shown of the waiting and of the running jobs, one value per place.
 
-    Tables have one column per job. `jobs` holds what a policy may know of every job, `queue` and
-    `queue_times` of the waiting ones, `running` and `running_times` of the running ones, `promised`
-    their ``start_time + requested_time``. `ends` are rows of a heap, `heaps` its record; `clock`
-    has one cell, now.
+    `known` has what the policy may see of each job of the workload, one row per further column; the
+    columns of the waiting and of the running jobs are copied from it.
     """
 
-    jobs: np.ndarray
-    nodes: np.ndarray
-    run_time: np.ndarray
-    start_time: np.ndarray
-    queue: np.ndarray
-    queue_times: np.ndarray
-    running: np.ndarray
-    running_times: np.ndarray
-    promised: np.ndarray
-    ends: np.recarray
-    heaps: np.recarray
-    counts: np.ndarray
-    clock: np.ndarray
+    known: np.ndarray
+    waiting: Waiting
+    running: Running
     timetable: Timetable
 
 
 def always_open(total_nodes: int) -> Timetable:
     """The timetable of a machine that never closes."""
     time, all_nodes = np.array([-np.inf, np.inf]), np.array([total_nodes])
-    return Timetable(time, all_nodes, np.array([0, 1]), time[:1].copy(), all_nodes)
+    return Timetable(time, np.array([0, 1]), time[:1].copy(), all_nodes)
 
 
-def empty(
-    jobs: np.ndarray,
-    nodes: np.ndarray,
-    run_time: np.ndarray,
-    total_nodes: int,
-    timetable: Timetable | None = None,
-) -> Machine:
-    """A machine on which nothing runs, and all jobs are still to come."""
-    n, room = nodes.size, min(nodes.size, total_nodes)
-    timetable = Timetable(*map(_read_only, timetable or always_open(total_nodes)))
-    counts = np.zeros(7, np.int64)
-    counts[FREE] = timetable.step_nodes[0]
-    return Machine(
-        jobs,
-        nodes,
-        run_time,
-        start_time=np.full(n, np.nan),
-        queue=np.zeros((2, n), np.int64),
-        queue_times=np.zeros((len(jobs), n)),
-        running=np.zeros((2, room), np.int64),
-        running_times=np.zeros((len(jobs), room)),
-        promised=np.zeros(room),
-        ends=records(n, heap.ROW, place=-1),
-        heaps=records(1, HEAP),
-        counts=counts,
-        clock=np.full(1, -np.inf),
-        timetable=timetable,
-    )
+def machine_of(run: Prepared) -> Machine:
+    """An empty machine to which all jobs are still to come; unknown requests are infinite."""
+    machine = machines.machine_of(run, JOB, STATE, now=-np.inf)
+    unknown = np.isnan(run.jobs.requested_time)
+    machine.jobs.requested_time[unknown] = np.inf
+    return machine
 
 
-def views(machine: Machine) -> tuple[Waiting, Running]:
-    """The queue's and the running jobs' whole tables, behind views that cannot be written."""
-    queue, queue_times, running, running_times = (
-        _read_only(table)
-        for table in (machine.queue, machine.queue_times, machine.running, machine.running_times)
-    )
-    return (
+def tables_of(known: np.ndarray, total_nodes: int, timetable: Timetable) -> Tables:
+    """Empty tables with room for all jobs; `known` has a row per column and a column per job."""
+    columns, n = known.shape
+    most = min(n, total_nodes)
+    return Tables(
+        known,
         Waiting(
-            job=queue[JOB],
-            submit_time=queue_times[SUBMIT],
-            requested_time=queue_times[REQUEST],
-            nodes=queue[NODES],
-            columns=queue_times[COLUMNS:],
+            job=np.empty(n, np.int64),
+            submit_time=np.empty(n),
+            requested_time=np.empty(n),
+            nodes=np.empty(n, np.int64),
+            columns=np.empty((columns, n)),
         ),
         Running(
-            job=running[JOB],
-            start_time=running_times[START],
-            expected_end=running_times[EXPECTED],
-            nodes=running[NODES],
-            columns=running_times[COLUMNS:],
+            job=np.empty(most, np.int64),
+            start_time=np.empty(most),
+            expected_end=np.empty(most),
+            nodes=np.empty(most, np.int64),
+            columns=np.empty((columns, most)),
         ),
+        Timetable(*map(_read_only, timetable)),
     )
+
+
+def views(tables: Tables) -> tuple[Waiting, Running]:
+    """The tables of waiting and of running jobs, behind views that cannot be written."""
+    return Waiting(*map(_read_only, tables.waiting)), Running(*map(_read_only, tables.running))
 
 
 def _read_only(table: np.ndarray) -> np.ndarray:
@@ -152,201 +119,195 @@ def _read_only(table: np.ndarray) -> np.ndarray:
 
 @kernel
 def step(
-    machine: Machine, positions: np.ndarray, wake: float
+    machine: Machine, tables: Tables, positions: np.ndarray, wake: float
 ) -> tuple[int, int, float, int, int, int, int, int]:
     """Start the waiting jobs at these positions, then go on to the next decision.
 
     Returns what is wrong, and with which of the positions; then the instant of the next decision
-    (infinite when nothing is left to happen), the bounds of the queue, the running jobs, the free
-    nodes, the place in the timetable.
+    (infinite when nothing is left to happen), the bounds of the queue, the number of running jobs,
+    the free nodes, the place in the timetable.
     """
-    counts = machine.counts
-    status, wrong = start(machine, positions)
+    jobs, ends, expected, edges, state = machine
+    status, wrong = start(jobs, ends, expected, state, tables, positions)
     if status == FINE:
-        status = advance(machine, wake)
-    now, free = machine.clock[0], max(0, counts[FREE])
-    return status, wrong, now, counts[FIRST], counts[LAST], counts[SIZE], free, counts[MOMENT]
+        status = advance(jobs, ends, expected, edges, state, tables, wake)
+    free = max(0, state.free)
+    return status, wrong, state.now, state.first, state.last, state.running, free, state.moment
 
 
 @kernel
-def start(machine: Machine, positions: np.ndarray) -> tuple[int, int]:
+def start(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    tables: Tables,
+    positions: np.ndarray,
+) -> tuple[int, int]:
     """Start the waiting jobs at these positions; return what is wrong, and with which of them."""
     for index in range(positions.size):
-        status = _start_at(machine, positions[index])
-        if status != FINE:
-            return status, index
+        position = positions[index]
+        if position < 0 or position >= state.last - state.first:
+            return NO_SUCH_JOB, index
+        number = tables.waiting.job[state.first + position]
+        if not np.isnan(jobs[number].start_time):
+            return TWICE, index
+        if jobs[number].nodes > state.free:
+            return TOO_WIDE, index
+        _show_running(jobs, state, tables, number)
+        machines.begin(jobs, ends, expected, state, number)
+        state.idle_wakes = 0
     if positions.size > 0:
-        _forget_started(machine)
+        _hide_started(jobs, state, tables.waiting)
     return FINE, 0
 
 
 @kernel
-def start_one(machine: Machine, position: int) -> int:
-    """Start the waiting job at this position; return what is wrong."""
-    status = _start_at(machine, position)
-    _forget_started(machine)
+def advance(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray | None,
+    state: np.record,
+    tables: Tables,
+    wake: float,
+) -> int:
+    """Go to the next instant at which a job waits, or to infinity; return what is wrong.
+
+    A wake counts once: it is forgotten at its instant, whether jobs wait then or not.
+    """
+    if not wake > state.now:
+        return LATE
+    status = _starvation(jobs, state, wake)
+    while status == FINE:
+        event = machines.next_event(jobs, ends, state)
+        if wake <= event:
+            event, wake = wake, np.inf
+        state.now = event
+        if event == np.inf:
+            break
+        running = state.running
+        while machines.ends_by_now(ends, state):
+            machines.end(jobs, ends, expected, state, state.running)
+        if edges is not None and state.next_edge <= state.now:
+            machines.pass_edges(jobs, ends, expected, edges, state)
+        if state.running < running:
+            _hide_ended(jobs, state, tables.running, running)
+        while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
+            _show_waiting(jobs, state, tables, state.submitted)
+            state.submitted += 1
+        if state.first < state.last:
+            break
+    if edges is not None:
+        while tables.timetable.time[state.moment + 1] <= state.now < np.inf:
+            state.moment += 1
+    _expect_overdue_ends(jobs, state, tables.running)
     return status
 
 
 @kernel
-def _start_at(machine: Machine, position: int) -> int:
-    """Let a waiting job run, its place in the queue still taken; return what is wrong."""
-    counts = machine.counts
-    if position < 0 or position >= counts[LAST] - counts[FIRST]:
-        return NO_SUCH_JOB
-    job = machine.queue[JOB, counts[FIRST] + position]
-    if not np.isnan(machine.start_time[job]):
-        return TWICE
-    if machine.nodes[job] > counts[FREE]:
-        return TOO_WIDE
-    _run(machine, job)
+def _starvation(jobs: np.recarray, state: np.record, wake: float) -> int:
+    """What is wrong if jobs wait on an empty machine to which nothing is to come."""
+    is_last = state.running == 0 and state.submitted == jobs.size and state.next_edge == np.inf
+    if is_last and state.first < state.last:
+        state.idle_wakes += 1
+        if wake == np.inf:
+            return STARVED
+        if state.idle_wakes > MOST_IDLE_WAKES:
+            return RESTLESS
     return FINE
 
 
 @kernel
-def advance(machine: Machine, wake: float) -> int:
-    """Go to the next instant at which a job waits, or to infinity; return what is wrong."""
-    counts, clock, ends = machine.counts, machine.clock, machine.ends
-    n, changes = machine.nodes.size, machine.timetable.time
-    if not wake > clock[0]:
-        return LATE
-    is_last = counts[SIZE] == 0 and counts[SUBMITTED] == n and changes[counts[MOMENT] + 1] == np.inf
-    if is_last and counts[FIRST] < counts[LAST]:
-        counts[IDLE_WAKES] += 1
-        if wake == np.inf:
-            return STARVED
-        if counts[IDLE_WAKES] > MOST_IDLE_WAKES:
-            return RESTLESS
-    while True:
-        now = machine.jobs[SUBMIT, counts[SUBMITTED]] if counts[SUBMITTED] < n else np.inf
-        if counts[SIZE] > 0:
-            now = min(now, ends[ends[0].entry].key)
-        now = min(now, changes[counts[MOMENT] + 1])
-        if wake <= now:
-            now, wake = wake, np.inf
-        clock[0] = now
-        if now == np.inf:
-            return FINE
-        while counts[SIZE] > 0 and ends[ends[0].entry].key <= now:
-            _end(machine, heap.pop(ends, machine.heaps[0]))
-        if changes[counts[MOMENT] + 1] <= now:
-            _change_capacity(machine, now)
-        while counts[SUBMITTED] < n and machine.jobs[SUBMIT, counts[SUBMITTED]] <= now:
-            _submit(machine, counts[SUBMITTED])
-        if counts[FIRST] < counts[LAST]:
-            _expect_overdue_ends(machine, now)
-            return FINE
+def _show_waiting(jobs: np.recarray, state: np.record, tables: Tables, number: int) -> None:
+    """Show a job that is submitted at the end of the queue."""
+    waiting, job = tables.waiting, jobs[number]
+    waiting.job[state.last] = number
+    waiting.submit_time[state.last] = job.submit_time
+    waiting.requested_time[state.last] = job.requested_time
+    waiting.nodes[state.last] = job.nodes
+    for row in range(len(tables.known)):
+        waiting.columns[row, state.last] = tables.known[row, number]
+    state.last += 1
 
 
 @kernel
-def _change_capacity(machine: Machine, now: float) -> None:
-    """Open and close nodes, and kill jobs until the others fit on the nodes that are open."""
-    counts, table = machine.counts, machine.timetable
-    before = table.step_nodes[table.first[counts[MOMENT]]]
-    counts[MOMENT] += 1
-    now_open = table.step_nodes[table.first[counts[MOMENT]]]
-    counts[FREE] += now_open - before
-    while counts[SIZE] > 0 and now_open - counts[FREE] > table.most[counts[MOMENT]]:
-        _kill(machine, now)
-
-
-@kernel
-def _kill(machine: Machine, now: float) -> None:
-    """Cut the run of a job, so that it ends now.
-
-    First jobs that have outlived their requests, then those that started last, then higher rows.
-    """
-    running, start_time, chosen = machine.running[JOB], machine.running_times[START], 0
-    promised = machine.promised
-    for place in range(1, machine.counts[SIZE]):
-        one = (promised[place] <= now, start_time[place], running[place])
-        if one > (promised[chosen] <= now, start_time[chosen], running[chosen]):
-            chosen = place
-    job = running[chosen]
-    machine.run_time[job] = capacity.cut_length(start_time[chosen], now)
-    heap.remove(machine.ends, machine.heaps[0], job)
-    _end(machine, job)
-
-
-@kernel
-def _submit(machine: Machine, job: int) -> None:
-    """Queue a job."""
-    place = machine.counts[LAST]
-    machine.queue[JOB, place] = job
-    machine.queue[NODES, place] = machine.nodes[job]
-    for row in range(len(machine.jobs)):
-        machine.queue_times[row, place] = machine.jobs[row, job]
-    machine.counts[SUBMITTED] += 1
-    machine.counts[LAST] += 1
-
-
-@kernel
-def _forget_started(machine: Machine) -> None:
+def _hide_started(jobs: np.recarray, state: np.record, waiting: Waiting) -> None:
     """Close the queue's gaps: its front moves up past jobs that started, the others move down."""
-    counts, queue, start_time = machine.counts, machine.queue, machine.start_time
-    while counts[FIRST] < counts[LAST] and not np.isnan(start_time[queue[JOB, counts[FIRST]]]):
-        counts[FIRST] += 1
-    kept = counts[FIRST]
-    for place in range(counts[FIRST], counts[LAST]):
-        if np.isnan(start_time[queue[JOB, place]]):
-            if kept < place:
-                _move(queue, machine.queue_times, place, kept)
-            kept += 1
-    counts[LAST] = kept
+    while state.first < state.last and _has_started(jobs, waiting.job[state.first]):
+        state.first += 1
+    kept = state.first
+    for place in range(state.first, state.last):
+        if _has_started(jobs, waiting.job[place]):
+            continue
+        if kept < place:
+            waiting.job[kept] = waiting.job[place]
+            waiting.submit_time[kept] = waiting.submit_time[place]
+            waiting.requested_time[kept] = waiting.requested_time[place]
+            waiting.nodes[kept] = waiting.nodes[place]
+            for row in range(len(waiting.columns)):
+                waiting.columns[row, kept] = waiting.columns[row, place]
+        kept += 1
+    state.last = kept
 
 
 @kernel
-def _run(machine: Machine, job: int) -> None:
-    """Let a job run from now: its true end, and its place among the running jobs."""
-    running, times, promised = machine.running, machine.running_times, machine.promised
-    now, place = machine.clock[0], machine.counts[SIZE]
-    machine.start_time[job] = now
-    heap.push(machine.ends, machine.heaps[0], job, now + machine.run_time[job])
-    promise = now + machine.jobs[REQUEST, job]
-    while place > 0 and (
-        promised[place - 1] > promise
-        or (promised[place - 1] == promise and running[JOB, place - 1] > job)
-    ):
-        _move(running, times, place - 1, place)
-        promised[place] = promised[place - 1]
+def _has_started(jobs: np.recarray, number: int) -> bool:
+    """Whether a job has started."""
+    return not np.isnan(jobs[number].start_time)
+
+
+@kernel
+def _show_running(jobs: np.recarray, state: np.record, tables: Tables, number: int) -> None:
+    """Show a job that starts now among the running ones, by the end that it promises."""
+    running, job, place = tables.running, jobs[number], state.running
+    promise = state.now + job.requested_time
+    while place > 0 and _promises_later(jobs, running.job[place - 1], promise, number):
+        _move_running(running, place - 1, place)
         place -= 1
-    running[JOB, place] = job
-    running[NODES, place] = machine.nodes[job]
-    for row in range(COLUMNS, len(machine.jobs)):
-        times[row, place] = machine.jobs[row, job]
-    times[START, place] = now
-    times[EXPECTED, place] = promised[place] = promise
-    machine.counts[SIZE] += 1
-    machine.counts[FREE] -= machine.nodes[job]
-    machine.counts[IDLE_WAKES] = 0
+    running.job[place] = number
+    running.start_time[place] = state.now
+    running.expected_end[place] = promise
+    running.nodes[place] = job.nodes
+    for row in range(len(tables.known)):
+        running.columns[row, place] = tables.known[row, number]
 
 
 @kernel
-def _end(machine: Machine, job: int) -> None:
-    """Let a job end."""
-    place = 0
-    while machine.running[JOB, place] != job:
-        place += 1
-    for later in range(place + 1, machine.counts[SIZE]):
-        _move(machine.running, machine.running_times, later, later - 1)
-        machine.promised[later - 1] = machine.promised[later]
-    machine.counts[SIZE] -= 1
-    machine.counts[FREE] += machine.nodes[job]
+def _promises_later(jobs: np.recarray, other: int, promise: float, number: int) -> bool:
+    """Whether another running job promised a later end than a job, or the same and is higher."""
+    others = jobs[other].start_time + jobs[other].requested_time
+    return others > promise or (others == promise and other > number)
 
 
 @kernel
-def _move(table: np.ndarray, times: np.ndarray, place: int, to: int) -> None:
-    """Write what two tables hold at one place to another."""
-    table[JOB, to] = table[JOB, place]
-    table[NODES, to] = table[NODES, place]
-    for row in range(len(times)):
-        times[row, to] = times[row, place]
+def _hide_ended(jobs: np.recarray, state: np.record, running: Running, shown: int) -> None:
+    """Close the gaps of jobs that have ended among those shown as running."""
+    kept = 0
+    for place in range(shown):
+        job = jobs[running.job[place]]
+        if job.start_time + job.run_time > state.now:
+            if kept < place:
+                _move_running(running, place, kept)
+            kept += 1
 
 
 @kernel
-def _expect_overdue_ends(machine: Machine, now: float) -> None:
+def _move_running(running: Running, place: int, to: int) -> None:
+    """Show the running job of one place at another."""
+    running.job[to] = running.job[place]
+    running.start_time[to] = running.start_time[place]
+    running.expected_end[to] = running.expected_end[place]
+    running.nodes[to] = running.nodes[place]
+    for row in range(len(running.columns)):
+        running.columns[row, to] = running.columns[row, place]
+
+
+@kernel
+def _expect_overdue_ends(jobs: np.recarray, state: np.record, running: Running) -> None:
     """Jobs that have outlived their request are expected to end now."""
-    place = 0
-    while place < machine.counts[SIZE] and machine.promised[place] < now:
-        machine.running_times[EXPECTED, place] = now
-        place += 1
+    for place in range(state.running):
+        job = jobs[running.job[place]]
+        if job.start_time + job.requested_time >= state.now:
+            return
+        running.expected_end[place] = state.now

@@ -32,12 +32,16 @@ NO_JOB = whole(-1)
 
 
 class Machine(NamedTuple):
-    """Records of jobs, the ends of those that run, expected releases, edges of windows, state."""
+    """Records of jobs, the ends of those that run, expected releases, edges of windows, state.
+
+    `edges` is None on a machine that never closes. Numba compiles a kernel anew for None, and then
+    leaves out what stands behind ``if edges is not None``.
+    """
 
     jobs: np.recarray
     ends: np.recarray
     expected: np.recarray
-    edges: np.recarray
+    edges: np.recarray | None
     state: np.record
 
 
@@ -45,15 +49,29 @@ def machine_of(run: Prepared, job: np.dtype, state: np.dtype, **fields: float) -
     """An empty machine to which all jobs are still to come; `fields` are those of the state."""
     jobs = records(run.rank.size, job, rank=run.rank, start_time=np.nan, **run.jobs._asdict())
     np.nan_to_num(jobs.requested_time, copy=False)
-    edges = capacity.edges_of(run.calendar, run.total_nodes, jobs.submit_time)
-    most = min(jobs.size, run.total_nodes)
-    fields = {"free": run.total_nodes, "kind": run.kind, "next_fall": np.inf, **fields}
+    edges = None
+    if len(run.calendar):
+        edges = capacity.edges_of(run.calendar, run.total_nodes, jobs.submit_time)
+    return empty(jobs, edges, run.total_nodes, state, kind=run.kind, **fields)
+
+
+def empty(
+    jobs: np.recarray,
+    edges: np.recarray | None,
+    total_nodes: int,
+    state: np.dtype,
+    **fields: float,
+) -> Machine:
+    """An empty machine to which these jobs are still to come."""
+    most = min(jobs.size, total_nodes)
+    next_edge = np.inf if edges is None else edges[0].time
+    fields = {"free": total_nodes, "next_edge": next_edge, "next_fall": np.inf, **fields}
     return Machine(
         jobs,
         records(most + 1, END, time=np.inf, job=NO_JOB),
-        np.recarray(most + edges.size, STEP),
+        np.recarray(most + (0 if edges is None else edges.size), STEP),
         edges,
-        records(1, state, next_edge=edges[0].time, **fields)[0],
+        records(1, state, **fields)[0],
     )
 
 
@@ -70,7 +88,7 @@ def next_event(jobs: np.recarray, ends: np.recarray, state: np.record) -> float:
 def begin(
     jobs: np.recarray, ends: np.recarray, expected: np.recarray, state: np.record, number: int
 ) -> None:
-    """Begin a job now; it is expected to end as requested."""
+    """Begin a job now. It is expected to end at its requested time."""
     job = jobs[number]
     job.start_time = state.now
     end, place = state.now + job.run_time, state.running
@@ -115,18 +133,26 @@ def pass_edges(
 ) -> None:
     """Pass the edges of windows up to now, and kill jobs until the others fit.
 
-    First jobs that have outlived their requests, then those that started last, then higher rows.
+    Jobs that have outlived their requests are killed first, then those that started last, then
+    those of higher rows.
     """
-    now = state.now
-    capacity.pass_edges(edges, expected, state, now)
+    capacity.pass_edges(edges, expected, state, state.now)
     while state.running > 0 and state.enforced - state.closed > state.free:
-        chosen, last = NO_JOB, (False, -np.inf, NO_JOB)
-        for place in range(1, state.running + 1):
-            number = ends[place].job
-            job = jobs[number]
-            this = (job.start_time + job.requested_time <= now, job.start_time, number)
-            if this > last:
-                chosen, last = place, this
-        job = jobs[ends[chosen].job]
-        job.run_time = capacity.cut_length(job.start_time, now)
-        end(jobs, ends, expected, state, chosen)
+        place = _first_to_kill(jobs, ends, state)
+        job = jobs[ends[place].job]
+        job.run_time = capacity.cut_length(job.start_time, state.now)
+        end(jobs, ends, expected, state, place)
+
+
+@kernel
+def _first_to_kill(jobs: np.recarray, ends: np.recarray, state: np.record) -> int:
+    """The place among the running jobs of the one that is killed first."""
+    chosen, highest = NO_JOB, (False, -np.inf, NO_JOB)
+    for place in range(1, state.running + 1):
+        number = ends[place].job
+        job = jobs[number]
+        is_overdue = job.start_time + job.requested_time <= state.now
+        urgency = (is_overdue, job.start_time, number)
+        if urgency > highest:
+            chosen, highest = place, urgency
+    return chosen

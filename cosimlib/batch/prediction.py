@@ -23,7 +23,7 @@ from cosimlib.batch.orders import HEAD_FIRST, Prepared
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type
+from cosimlib.kernels.records import record_type, records
 from cosimlib.workload import InvalidWorkloadError, Workload
 
 LAST_TWO = "last two"
@@ -31,11 +31,11 @@ EXPECTED = f"{LAST_TWO!r}, or the predicted run time of each job in seconds"
 
 Predictions: TypeAlias = str | pd.Series | np.ndarray
 
-JOB = record_type(
-    floats=f"{queue.FLOATS} predicted last before", integers=f"{queue.INTEGERS} user ended"
-)
-"""A job, and one job of its user, in whose record stand how many of the user's jobs have ended, and
-the run times of the last two."""
+JOB = record_type(floats=f"{queue.FLOATS} predicted", integers=f"{queue.INTEGERS} user")
+"""A job, its predicted run time, and the number of its user."""
+
+USER = record_type(floats="last before", integers="ended")
+"""How many of a user's jobs have ended, and the run times of the last one and of the one before."""
 
 STATE = record_type(
     floats=STATE_FLOATS,
@@ -68,14 +68,20 @@ def simulate_predicted(
     )
     jobs = machine.jobs
     jobs.predicted = np.minimum(_given(run.workload, jobs, predict), jobs.requested_time)
-    numbers = pd.Series(np.arange(jobs.size))
-    first = numbers.groupby(run.workload.column("user").to_numpy()).transform("first")
-    # A job that names no user is one of its own.
-    jobs.user = first.fillna(numbers)
+    jobs.user = _user_numbers(run.workload)
+    users = records(jobs.user.max(initial=-1) + 1, USER)
     waiting, planned = np.empty(jobs.size, np.int64), np.empty_like(machine.expected)
     limits = np.recarray(1, STEP)
-    _simulate(jobs, machine.ends, machine.expected, machine.state, waiting, planned, limits)
+    _simulate(jobs, machine.ends, machine.expected, machine.state, users, waiting, planned, limits)
     return jobs.start_time.copy()
+
+
+def _user_numbers(workload: Workload) -> np.ndarray:
+    """The number of each job's user; a job that names none has a user of its own."""
+    numbers = pd.factorize(workload.column("user").to_numpy())[0]
+    unnamed = numbers < 0
+    numbers[unnamed] = numbers.max(initial=-1) + 1 + np.arange(unnamed.sum())
+    return numbers
 
 
 def _given(workload: Workload, jobs: np.recarray, predict: Predictions) -> np.ndarray:
@@ -101,6 +107,7 @@ def _simulate(
     ends: np.recarray,
     expected: np.recarray,
     state: np.record,
+    users: np.recarray,
     waiting: np.ndarray,
     planned: np.recarray,
     limits: np.recarray,
@@ -114,7 +121,7 @@ def _simulate(
         state.now = event
         if machines.ends_by_now(ends, state):
             job = jobs[machines.end(jobs, ends, expected, state, state.running)]
-            user = jobs[job.user]
+            user = users[job.user]
             user.ended, user.before, user.last = user.ended + 1, user.last, job.run_time
         else:
             waiting[state.waiting] = state.submitted
@@ -122,18 +129,18 @@ def _simulate(
             state.submitted += 1
         event = machines.next_event(jobs, ends, state)
         if event > state.now or state.per_event:
-            _predict(jobs, state, waiting)
+            _predict(jobs, state, users, waiting)
             queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
             _run_pass(jobs, ends, expected, state, waiting, planned, limits)
             event = machines.next_event(jobs, ends, state)
 
 
 @kernel
-def _predict(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> None:
+def _predict(jobs: np.recarray, state: np.record, users: np.recarray, waiting: np.ndarray) -> None:
     """Renew the predictions of waiting jobs, and their ranks where these are predictions."""
     for number in waiting[: state.waiting]:
         job = jobs[number]
-        user = jobs[job.user]
+        user = users[job.user]
         if state.last_two and user.ended > 1:
             job.predicted = min(job.requested_time, (user.last + user.before) / 2.0)
         if state.shortest_first:

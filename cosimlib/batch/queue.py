@@ -8,14 +8,19 @@ Ranks that change with time (WFP's) give no job a place that stays. Leaves are t
 submission, and the job with the highest score of the moment is sought among all that may start.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cosimlib.batch.orders import HEAD_FIRST, SUBMITTED, WFP
 from cosimlib.kernels import tournament
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.scores import cubed_wait
 from cosimlib.kernels.tournament import NOBODY, ROOT
 
 BLOCK = 256
+"""Submissions for which leaves are given out at once: the more, the larger the tree of a short
+queue; the fewer, the more often leaves are given out."""
 
 FLOATS, INTEGERS = "submit_time run_time requested_time start_time rank before_rank", "nodes"
 """Fields of a job that every policy of this room reads; the times in seconds.
@@ -24,53 +29,93 @@ The lowest `rank` comes first in the queue, but `before_rank` counts before it; 
 """
 
 
-def coming(rank: np.ndarray, kind: int) -> np.ndarray:
-    """All jobs, by rank within each `BLOCK` of submissions."""
+class Queue(NamedTuple):
+    """The waiting jobs as leaves of a tree, and two lists of numbers of jobs.
+
+    `coming` lists all jobs, by rank within each `BLOCK` of submissions. `by_leaf` has room for the
+    jobs to which leaves are given.
+    """
+
+    tree: np.recarray
+    coming: np.ndarray
+    by_leaf: np.ndarray
+
+
+def queue_of(rank: np.ndarray, kind: int) -> Queue:
+    """A queue to which all jobs are still to come."""
     numbers = np.arange(rank.size)
-    return numbers if kind in (SUBMITTED, WFP) else np.lexsort((rank, numbers // BLOCK))
+    is_by_rank = kind not in (SUBMITTED, WFP)
+    coming = np.lexsort((rank, numbers // BLOCK)) if is_by_rank else numbers
+    return Queue(tournament.empty(rank.size), coming, np.empty_like(numbers))
 
 
 @kernel
-def submit_next(jobs: np.recarray, state: np.record, tree: np.recarray) -> None:
+def submit_next(
+    jobs: np.recarray,
+    state: np.record,
+    tree: np.recarray,
+    coming: np.ndarray,
+    by_leaf: np.ndarray,
+) -> None:
     """Let the next job wait."""
     if state.submitted % BLOCK == 0:
-        _give_leaves(jobs, state, tree)
+        last = min(state.submitted + BLOCK, jobs.size)
+        leaves = _merge(jobs, state, tree, coming[state.submitted : last], by_leaf)
+        _give_leaves(jobs, state, tree, by_leaf[:leaves])
     job = jobs[state.submitted]
     tournament.put(tree, job.leaf, job.nodes, job.requested_time)
     state.submitted += 1
 
 
 @kernel
-def _give_leaves(jobs: np.recarray, state: np.record, tree: np.recarray) -> None:
-    """Give leaves to the waiting jobs and the next block, merged by rank."""
-    first, last, waiting = state.submitted, min(state.submitted + BLOCK, jobs.size), 0
+def _merge(
+    jobs: np.recarray,
+    state: np.record,
+    tree: np.recarray,
+    block: np.ndarray,
+    by_leaf: np.ndarray,
+) -> int:
+    """List the waiting jobs and those of the next block by rank; return how many there are.
+
+    Both are in order of their ranks already. Ties go to the jobs that wait.
+    """
+    count, place = 0, 0
     for leaf in range(state.width, state.width + state.leaves):
-        if tree[leaf].nodes < NOBODY:
-            tree[waiting].job = tree[leaf].job
-            waiting += 1
-    leaves = place = waiting + last - first
-    for coming in range(last - 1, first - 1, -1):
-        job = jobs[coming].coming
-        place -= 1
-        while waiting > 0 and jobs[tree[waiting - 1].job].rank > jobs[job].rank:
-            waiting -= 1
-            tree[place].job = tree[waiting].job
-            place -= 1
-        tree[place].job = job
+        if tree[leaf].nodes == NOBODY:
+            continue
+        waiting = tree[leaf].job
+        while place < block.size and jobs[block[place]].rank < jobs[waiting].rank:
+            by_leaf[count] = block[place]
+            count += 1
+            place += 1
+        by_leaf[count] = waiting
+        count += 1
+    while place < block.size:
+        by_leaf[count] = block[place]
+        count += 1
+        place += 1
+    return count
+
+
+@kernel
+def _give_leaves(
+    jobs: np.recarray, state: np.record, tree: np.recarray, by_leaf: np.ndarray
+) -> None:
+    """Give the leaves of a new tree to these jobs; those that wait already ask for their nodes."""
     width = 1
-    while width < leaves:
+    while width < by_leaf.size:
         width *= 2
     for place in range(width):
         leaf = tree[width + place]
         leaf.nodes, leaf.time = NOBODY, np.inf
-        if place < leaves:
-            leaf.job = tree[place].job
+        if place < by_leaf.size:
+            leaf.job = by_leaf[place]
             job = jobs[leaf.job]
             job.leaf = width + place
-            if leaf.job < first:
+            if leaf.job < state.submitted:
                 leaf.nodes, leaf.time = job.nodes, job.requested_time
     tournament.build(tree, width)
-    state.leaves, state.width = leaves, width
+    state.leaves, state.width = by_leaf.size, width
 
 
 @kernel
@@ -83,32 +128,39 @@ def remove(jobs: np.recarray, tree: np.recarray, leaf: int) -> int:
 
 
 @kernel
-def head(jobs: np.recarray, state: np.record, tree: np.recarray, limits: np.recarray) -> int:
-    """The leaf of the first job in order, where one waits and nothing is reserved yet."""
+def head(jobs: np.recarray, state: np.record, tree: np.recarray) -> int:
+    """The leaf of the first job in order, where one waits."""
     if state.kind == HEAD_FIRST:
         while jobs[state.oldest].leaf == 0:
             state.oldest += 1
         return jobs[state.oldest].leaf
-    return next_fitting(jobs, state, tree, limits, ROOT, NOBODY - ROOT)
+    leaf = tournament.next_waiting(tree, ROOT)
+    if state.kind != WFP:
+        return leaf
+    first, highest = 0, -1.0
+    while leaf > 0:
+        score = _wfp_score(jobs[tree[leaf].job], state.now)
+        if score > highest:
+            first, highest = leaf, score
+        leaf = tournament.next_waiting(tree, tournament.right_of(leaf))
+    return first
 
 
 @kernel
 def next_fitting(
-    jobs: np.recarray,
-    state: np.record,
-    tree: np.recarray,
-    limits: np.recarray,
-    leaf: int,
-    free: int,
+    jobs: np.recarray, state: np.record, tree: np.recarray, limits: np.recarray, leaf: int
 ) -> int:
-    """The first leaf in order, from a leaf on, whose job may start on the free nodes; 0 if none."""
-    now, rows = state.now, state.limits
+    """The first leaf in order, from a leaf on, whose job may start now; 0 if there is none.
+
+    In WFP's order it is sought among all leaves.
+    """
+    now, free, rows = state.now, state.free, state.limits
     if state.kind != WFP:
         return tournament.next_fitting(tree, leaf, free, limits, rows, now)
     first, highest = 0, -1.0
     leaf = tournament.next_fitting(tree, ROOT, free, limits, rows, now)
     while leaf > 0:
-        score = wfp_score(jobs[tree[leaf].job], now)
+        score = _wfp_score(jobs[tree[leaf].job], now)
         if score > highest:
             first, highest = leaf, score
         other = tournament.right_of(leaf)
@@ -117,10 +169,9 @@ def next_fitting(
 
 
 @kernel
-def wfp_score(job: np.record, now: float) -> float:
-    """WFP's score, ``(waited / requested_time)³ · nodes``."""
-    waited = (now - job.submit_time) / job.requested_time
-    return waited * waited * waited * job.nodes
+def _wfp_score(job: np.record, now: float) -> float:
+    """The score of a waiting job under WFP."""
+    return cubed_wait(now - job.submit_time, job.requested_time, job.nodes)
 
 
 @kernel
@@ -131,7 +182,7 @@ def rank(jobs: np.recarray, waiting: np.ndarray, kind: int, now: float) -> None:
     """
     if kind == WFP:
         for number in waiting:
-            jobs[number].rank = -wfp_score(jobs[number], now)
+            jobs[number].rank = -_wfp_score(jobs[number], now)
     elif kind == HEAD_FIRST and waiting.size > 0:
         first = waiting[0]
         for number in waiting:

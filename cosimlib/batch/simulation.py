@@ -26,7 +26,8 @@ from numba.extending import is_jitted
 from cosimlib import checks as check
 from cosimlib.batch import loop
 from cosimlib.batch.decisions import NO_STARTS, InvalidDecisionError, decision
-from cosimlib.batch.loop import Machine, Timetable
+from cosimlib.batch.loop import Tables, Timetable
+from cosimlib.batch.machine import Machine
 from cosimlib.batch.orders import Prepared, check_known, schedule_of
 from cosimlib.batch.queue import SUBMITTED
 from cosimlib.batch.state import Capacity, Running, State, Waiting
@@ -103,32 +104,51 @@ def simulate(
     check.that("columns", columns, not isinstance(columns, str), "a list of names")
     check.instance("calendar", calendar, Calendar)
     name = name or function_name(policy)
-    machine = machine_of(workload, system, columns, calendar)
-    run = _compiled_run() if is_jitted(policy) else _run
+    run = prepared(workload, system, calendar)
+    timetable = timetable_of(calendar, system.total_nodes)
+    tables = loop.tables_of(known_columns(workload, columns), system.total_nodes, timetable)
+    machine = loop.machine_of(run)
+    decide = _compiled_run() if is_jitted(policy) else _run
     try:
-        status, position, wake = run(policy, machine, *loop.views(machine), system.total_nodes)
+        status, position, wake = decide(
+            policy, machine, tables, *loop.views(tables), run.total_nodes
+        )
     except InvalidDecisionError as error:
         raise InvalidDecisionError(f"{_where(name, machine)} {error}") from None
     except Exception as error:
-        if machine.clock[0] > -np.inf:
+        if machine.state.now > -np.inf:
             error.add_note(f"raised by {_where(name, machine)}")
         raise
     if status != loop.FINE:
-        raise InvalidDecisionError(
-            f"{_where(name, machine)} {_wrong(workload, machine, status, position, wake)}"
-        )
+        wrong = _wrong(workload, machine, tables, status, position, wake)
+        raise InvalidDecisionError(f"{_where(name, machine)} {wrong}")
+    jobs = machine.jobs
+    return schedule_of(run, jobs.start_time.copy(), jobs.run_time.copy(), name, "submit")
+
+
+def prepared(workload: Workload, system: System, calendar: Calendar = ALWAYS_OPEN) -> Prepared:
+    """A run in which jobs have no rank of ours, and requested times may be unknown."""
     jobs = workload.arrays(system, requested_time=False)
-    given = Prepared(workload, jobs, machine.start_time, SUBMITTED, system, calendar)
-    return schedule_of(given, machine.start_time, machine.run_time, name, "submit")
+    return Prepared(workload, jobs, np.zeros(len(workload)), SUBMITTED, system, calendar)
 
 
 def _run(
-    policy: Policy, machine: Machine, waiting: Waiting, running: Running, total_nodes: int
+    policy: Policy,
+    machine: Machine,
+    tables: Tables,
+    waiting: Waiting,
+    running: Running,
+    total_nodes: int,
 ) -> tuple[int, int, float]:
-    """Ask and obey until nothing is left to happen, or something is wrong: what, and with what."""
-    positions, wake, table = NO_STARTS, np.inf, machine.timetable
+    """Ask and obey until nothing is left to happen, or something is wrong: what, and with what.
+
+    `waiting` and `running` are views of the tables that a policy cannot write.
+    """
+    positions, wake, table = NO_STARTS, np.inf, tables.timetable
     while True:
-        status, wrong, now, first, last, size, free, moment = loop.step(machine, positions, wake)
+        status, wrong, now, first, last, size, free, moment = loop.step(
+            machine, tables, positions, wake
+        )
         if status != loop.FINE or now == np.inf:
             return status, positions[wrong] if wrong < positions.size else -1, wake
         state = State(
@@ -170,19 +190,10 @@ def function_name(policy: Callable) -> str:
     return getattr(policy, "__name__", type(policy).__name__)
 
 
-def machine_of(
-    workload: Workload,
-    system: System,
-    columns: Sequence[str] = (),
-    calendar: Calendar = ALWAYS_OPEN,
-) -> Machine:
-    """An empty machine to which the workload's jobs are still to come."""
-    jobs = workload.arrays(system, requested_time=False)
-    requested_time = np.where(np.isnan(jobs.requested_time), np.inf, jobs.requested_time)
+def known_columns(workload: Workload, columns: Sequence[str]) -> np.ndarray:
+    """Columns that a policy asked to see, one row each, with one number per job."""
     shown = [_numbers(workload, column) for column in columns]
-    known = np.array([jobs.submit_time, requested_time, *shown])
-    timetable = timetable_of(calendar, system.total_nodes)
-    return loop.empty(known, jobs.nodes, jobs.run_time.copy(), system.total_nodes, timetable)
+    return np.array(shown).reshape(len(shown), len(workload))
 
 
 def timetable_of(calendar: Calendar, total_nodes: int) -> Timetable:
@@ -191,8 +202,6 @@ def timetable_of(calendar: Calendar, total_nodes: int) -> Timetable:
         return loop.always_open(total_nodes)
     windows = calendar.on_machine(total_nodes)
     moments = np.unique([-np.inf, *windows[["start", "end", "known_from"]].to_numpy().ravel()])
-    kills = (windows["kind"] != "drain") & (calendar.on_overrun == "kill")
-    most = replace(calendar, windows=windows[kills]).capacity(total_nodes)
     steps = []
     for moment in moments:
         known = windows[(windows["known_from"] <= moment) & (windows["end"] > moment)]
@@ -200,10 +209,9 @@ def timetable_of(calendar: Calendar, total_nodes: int) -> Timetable:
         steps.append(opened.iloc[opened.index.searchsorted(moment, "right") - 1 :])
     return Timetable(
         np.append(moments, np.inf),
-        most.to_numpy()[most.index.searchsorted(moments, "right") - 1],
         np.cumsum([0, *map(len, steps)]),
-        np.concatenate([each.index.to_numpy() for each in steps]),
-        np.concatenate([each.to_numpy() for each in steps]),
+        np.concatenate([step.index.to_numpy() for step in steps]),
+        np.concatenate([step.to_numpy() for step in steps]),
     )
 
 
@@ -223,24 +231,27 @@ def _numbers(workload: Workload, column: str) -> np.ndarray:
 
 def _where(name: str, machine: Machine) -> str:
     """Policy and instant, as errors begin."""
-    return f"{name} at t={machine.clock[0]:.15g}"
+    return f"{name} at t={machine.state.now:.15g}"
 
 
-def _wrong(workload: Workload, machine: Machine, status: int, position: int, wake: float) -> str:
+def _wrong(
+    workload: Workload, machine: Machine, tables: Tables, status: int, position: int, wake: float
+) -> str:
     """What a policy did that it cannot do, and what was expected."""
-    first, last, free = (int(machine.counts[cell]) for cell in (loop.FIRST, loop.LAST, loop.FREE))
+    state, queue = machine.state, tables.waiting.job
+    first, others, free = int(state.first), int(state.last - state.first) - 1, max(0, state.free)
     if status == loop.NO_SUCH_JOB:
-        return f"starts position {position}; expected 0 to {last - first - 1}, one per waiting job"
+        return f"starts position {position}; expected 0 to {others}, one per waiting job"
     if status in (loop.TWICE, loop.TOO_WIDE):
-        job = int(machine.queue[loop.JOB, first + position])
+        job = int(queue[first + position])
         what = f"starts {workload.label(job)} (position {position})"
         if status == loop.TWICE:
             return f"{what} twice; expected every position once"
-        wanted = count(int(machine.nodes[job]), "node")
+        wanted = count(int(machine.jobs.nodes[job]), "node")
         return f"{what}, which needs {wanted}; {free} {'is' if free == 1 else 'are'} free then"
     if status == loop.LATE:
         return f"asks to be called at t={wake:.15g}; expected a later time, or infinity for none"
-    head, others = workload.label(int(machine.queue[loop.JOB, first])), last - first - 1
+    head = workload.label(int(queue[first]))
     waiting = f"{head} waits, and {others} more" if others else f"{head} waits"
     if status == loop.STARVED:
         return (

@@ -10,9 +10,7 @@ from cosimlib.coscheduling.deadlock import (
     MACHINES,
     circular_wait,
     deadlock_example,
-    describe,
     event_times,
-    job_names,
 )
 from cosimlib.coscheduling.mates import (
     couple,
@@ -45,10 +43,8 @@ __all__ = [
     "couple",
     "couple_logs",
     "deadlock_example",
-    "describe",
     "event_times",
     "ideal_schedule",
-    "job_names",
     "lost_node_hours",
     "mate_groups",
     "mates_by_proportion",

@@ -1,8 +1,28 @@
 """Kernels of coupled machines: the event loop, a machine's scheduling pass, and Algorithm 1.
 
-A job is queued, holds its nodes idle, or has started. `_run_pass` gives each job that may start its
-turn, in order of urgency and beside one reservation, as EASY does. The turn of a job with mates is
-Algorithm 1 (see `simulation`); it may run a nested pass on another machine.
+*The event loop* is `coschedule`. At each instant at which something happens, jobs end, outages
+begin or end, jobs are submitted, and held nodes are released. Each of these events marks its
+machine. Then every marked machine has one scheduling pass, in the order of machines.
+
+*A job's life.* A job that is submitted is *queued*. A queued job that gets its nodes is *ready*: it
+has nodes, but does not run yet. Readiness lasts no longer than one turn of a pass, at the end of
+which the job has started, holds, or is queued again. A job that *holds* keeps its nodes idle for
+its mates over many instants. It starts when its mates can start, or a release returns it to the
+queue. A job that has *started* runs without interruption until its end.
+
+*A pass* (`_run_pass`) gives each queued job that fits a turn, the most urgent first. The first job
+that does not fit gets a reservation, and a later job may start only if it does not delay that
+reservation, as in EASY backfilling.
+
+*A turn* is Algorithm 1 (see `simulation`). A job without mates starts. A job with
+mates starts together with them if each of them holds nodes or can be given nodes now. Otherwise it
+holds or yields: this depends on the scheme of its machine.
+
+*A nested pass* (`_run_nested_pass`) tries to give nodes to one queued mate on the mate's machine.
+Its jobs have no turns of Algorithm 1, so that passes are never nested deeper than this.
+
+*A release* (`_release_holds`) returns the jobs that have held for long enough to their queues, at
+fixed intervals. Without releases, jobs that hold for one another can wait for ever.
 """
 
 from heapq import heappop, heappush
@@ -13,120 +33,183 @@ import numpy as np
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, whole
+from cosimlib.kernels.scores import cubed_wait
 
-UNSUBMITTED, QUEUED, HOLDING, STARTED = range(4)
+UNSUBMITTED, QUEUED, READY, HOLDING, STARTED = range(5)
+"""The states in a job's life, in this order: a job has nodes from READY on, and runs if STARTED."""
+
 NO_JOB = whole(-1)
 
 JOB = record_type(
-    floats=(
-        "submit_time run_time requested_time start_time hold_since first_try urgency held_since"
-    ),
-    integers="nodes machine first_mate next_mate status released_in yields yielding begun let_go",
+    floats="submit_time run_time requested_time start_time hold_start first_try urgency",
+    integers="nodes machine first_mate next_mate status release_instant yields yield_pass",
 )
-"""A job. `first_mate` is the first row of its group, and `next_mate` the row after it; `NO_JOB`
-where there is none. `hold_since` is NaN unless it holds; `yielding` is 1 if it yielded in the
-latest pass of its machine, and `released_in` the number of the instant of its latest release.
-`held_since` began its latest hold that is over. Row k also has the job that was the k-th to start,
-`begun`, and at each instant the k-th whose hold is over, `let_go`."""
+"""A job.
+
+- `submit_time`, `run_time`, `requested_time` (s), `nodes`, and the number of its `machine`
+- `first_mate`: the first job of its group; `next_mate`: the job after it in its group; `NO_JOB` if
+  there is none
+- `status`: one of the five states in its life
+- `start_time` (s): NaN until it starts
+- `hold_start` (s): since when it holds; NaN in every other state
+- `first_try` (s): when it first held or yielded; NaN if it never did
+- `release_instant`: number of the instant at which it was last released; 0 if it never was
+- `yields`: how often it has yielded; `yield_pass`: number of the pass of its machine in which it
+  last yielded; −1 if it never did
+- `urgency`: its priority in the latest pass in which it could have a turn
+"""
 
 MACHINE = record_type(
     floats="release_interval next_release",
     integers=(
-        "free held held_limit holds down needs_pass queued ranked holders releases limits rounds"
+        "free held held_limit prefers_hold down needs_pass passes queued turns idlers releases "
+        "limits releases_due"
     ),
 )
-"""A machine: its nodes, its scheme, the sizes of its lists, also those of its latest pass, and the
-clock of its releases."""
+"""A machine.
 
-PLACE = record_type(integers="job ranked")
-"""The k-th job in a machine's queue, and the k-th in the order of its latest pass. A queue is in
-order of rows; it has the jobs that hold, and until the next pass those that have started."""
+- `free`: nodes that no job has; `held`: nodes of jobs that hold; `held_limit`: the most of these
+- `prefers_hold`: 1 if its scheme is to hold, 0 if it is to yield
+- `down`: 1 during an outage; `needs_pass`: 1 if this instant has an event of the machine
+- `passes`: how many passes of its own it has begun; nested ones do not count
+- `queued`, `turns`: lengths of its lists `queue` and `turns`
+- `idlers`: jobs in its queue that have nodes but do not run, which are ready or hold
+- `releases`, `limits`: lengths of its lists `expected` and `limits`
+- `release_interval` and `next_release` (s): the clock of its releases, and `releases_due`: how many
+  of the clock's ticks have passed
+"""
 
-RUN = record_type(
-    floats="release_after most_idle least_remaining most_futile",
-    integers="wfp only_yielding max_yields instants futile submitted started let_go changed",
+KNOBS = record_type(
+    floats="release_after most_idle least_remaining most_futile_rounds",
+    integers="wfp only_yielding max_yields",
 )
-"""The knobs of a simulation; how many instants there were, and releases in a row that led to
-nothing; how many jobs have been submitted and started, how many holds are over at this instant, and
-how many changes of outages have come."""
+"""The knobs of a simulation, as `simulate_coscheduling` has them.
+
+- `release_after`, `least_remaining`: seconds; `most_idle`: node-seconds
+- `most_futile_rounds`: instants with nothing but releases after which the simulation ends
+- `wfp`: 1 if the queue is ordered by WFP, 0 if by submission
+- `only_yielding`: 1 if only mates that yielded in the latest pass are tried
+- `max_yields`: yields after which a job holds
+"""
+
+PROGRESS = record_type(integers="instants submitted started changes ended_holds futile_rounds")
+"""How far a simulation has come.
+
+- `instants`: number of the present instant, from 1
+- `submitted`, `started`: jobs so far; `started` is also the length of that list
+- `changes`: beginnings and ends of outages so far
+- `ended_holds`: length of the list of holds that ended at this instant
+- `futile_rounds`: instants in a row, up to the present one, before which nothing but releases was
+  left to happen
+"""
+
+ENDED_HOLD = record_type(floats="start", integers="job")
+"""A hold that is over: the job, and since when it held its nodes (s)."""
 
 CHANGE = record_type(floats="time", integers="down machine")
 """The beginning of a machine's outage (`down` is 1) or its end (−1)."""
 
 
 class State(NamedTuple):
-    """Coupled machines at an instant: records of `JOB` and `MACHINE`; per machine a row of `PLACE`,
-    one of expected releases and one of limits; and a record of `RUN`."""
+    """Coupled machines at an instant.
+
+    Parameters
+    ----------
+    jobs, machines : records of `JOB` and `MACHINE`
+        Jobs are in order of submission.
+    queue : np.ndarray
+        A row per machine: its queued jobs in order of submission. Jobs that are ready, that hold or
+        that have started stay in the list until the first pass after their start.
+    turns : np.ndarray
+        A row per machine: the jobs of its latest pass, the most urgent first.
+    started : np.ndarray
+        Jobs in the order of their starts.
+    ended_holds : records of `ENDED_HOLD`
+        The holds that have ended at this instant, but for those that began at it.
+    expected, limits : records of `kernels.backfilling.STEP`
+        A row per machine: the expected ends of running jobs; and the limit that the reservation of
+        the latest pass sets, which is one at most.
+    knobs, progress : record of `KNOBS` and of `PROGRESS`
+    """
 
     jobs: np.recarray
     machines: np.recarray
-    queue: np.recarray
+    queue: np.ndarray
+    turns: np.ndarray
+    started: np.ndarray
+    ended_holds: np.recarray
     expected: np.recarray
     limits: np.recarray
-    run: np.record
+    knobs: np.record
+    progress: np.record
 
 
 @kernel
 def coschedule(state: State, changes: np.recarray) -> list[tuple[int, float, float]]:
-    """Simulate until no event is left; return the intervals of holding as (job, start, end).
+    """Simulate until no event is left; return all holds that ended, as (job, start, end).
 
-    Changes are beginnings and ends of outages in order of time. Simulation also ends after
-    `most_futile` rounds of releases in which nothing else happened and no job started.
+    `changes` are records of `CHANGE` in order of time. The simulation also ends after
+    `most_futile_rounds` rounds of releases that led to no start: the jobs left are deadlocked.
     """
-    ends, log = [(0.0, 0) for _ in range(0)], [(0, 0.0, 0.0) for _ in range(0)]
-    jobs, machines, run = state.jobs, state.machines, state.run
-    while run.futile < run.most_futile:
-        now, begun = _next_instant(state, ends, changes), run.started
+    ends = [(0.0, 0) for _ in range(0)]
+    holds = [(0, 0.0, 0.0) for _ in range(0)]
+    progress = state.progress
+    while progress.futile_rounds < state.knobs.most_futile_rounds:
+        now = _next_instant(state, ends, changes)
         if now == np.inf:
             break
-        run.instants += 1
-        run.let_go = 0
-        _absorb_ends(state, ends, now)
-        _absorb_changes(state, changes, now)
-        while run.submitted < jobs.size and jobs[run.submitted].submit_time <= now:
-            _submit_next(state)
-        _release(state, now)
-        for machine in range(machines.size):
-            if machines[machine].needs_pass and machines[machine].down == 0:
+        started_before = progress.started
+        progress.instants += 1
+        progress.ended_holds = 0
+        _end_jobs(state, ends, now)
+        _change_outages(state, changes, now)
+        _submit_jobs(state, now)
+        _release_holds(state, now)
+        for machine in range(state.machines.size):
+            if state.machines[machine].needs_pass and state.machines[machine].down == 0:
                 _run_pass(state, machine, now)
-            machines[machine].needs_pass = 0
-        for place in range(begun, run.started):
-            job = jobs[place].begun
-            heappush(ends, (now + jobs[job].run_time, job))
-        for place in range(run.let_go):
-            job = jobs[place].let_go
-            log.append((job, jobs[job].held_since, now))
-    return log
+            state.machines[machine].needs_pass = 0
+        for place in range(started_before, progress.started):
+            job = state.started[place]
+            heappush(ends, (now + state.jobs[job].run_time, job))
+        for place in range(progress.ended_holds):
+            hold = state.ended_holds[place]
+            holds.append((hold.job, hold.start, now))
+    return holds
+
+
+# --- Events ---------------------------------------------------------------------------------------
 
 
 @kernel
 def _next_instant(state: State, ends: list[tuple[float, int]], changes: np.recarray) -> float:
-    """The earliest of the next submission, end, release of a hold and change of an outage.
+    """The earliest time of a submission, an end, a release or a change of an outage (s).
 
-    If no job waits or runs, outages to come change nothing.
+    It is infinite if there is none. Changes of outages do not count once no job waits or runs and
+    none is still to be submitted. Also counts the rounds in which only releases are left.
     """
-    jobs, machines, run = state.jobs, state.machines, state.run
-    release_time = np.inf
-    for machine in range(machines.size):
-        if machines[machine].holders > 0:
-            release_time = min(release_time, machines[machine].next_release)
-    now, to_come = release_time, run.submitted < jobs.size
-    if to_come:
-        now = min(now, jobs[run.submitted].submit_time)
+    jobs, progress = state.jobs, state.progress
+    all_submitted = progress.submitted == jobs.size
+    instant = np.inf
+    for machine in range(state.machines.size):
+        if state.machines[machine].idlers > 0:
+            instant = min(instant, state.machines[machine].next_release)
+    if not all_submitted:
+        instant = min(instant, jobs[progress.submitted].submit_time)
     if len(ends) > 0:
-        now = min(now, ends[0][0])
-    if run.changed < changes.size:
-        if run.started < run.submitted or now < np.inf:
-            now = min(now, changes[run.changed].time)
-        to_come = True
-    only_releases = len(ends) == 0 and not to_come and now == release_time
-    run.futile = run.futile + 1 if only_releases else 0
-    return now
+        instant = min(instant, ends[0][0])
+    all_changed = progress.changes == changes.size
+    some_job_waits = progress.started < progress.submitted
+    if not all_changed and (some_job_waits or instant < np.inf):
+        instant = min(instant, changes[progress.changes].time)
+    only_releases_left = len(ends) == 0 and all_submitted and all_changed
+    progress.futile_rounds = progress.futile_rounds + 1 if only_releases_left else 0
+    return instant
 
 
 @kernel
-def _absorb_ends(state: State, ends: list[tuple[float, int]], now: float) -> None:
-    """Free the nodes of each job that ends by now; its machine needs a pass."""
+def _end_jobs(state: State, ends: list[tuple[float, int]], now: float) -> None:
+    """End the jobs whose time has come: their nodes are free, and their machines need a pass."""
     while len(ends) > 0 and ends[0][0] <= now:
         job = state.jobs[heappop(ends)[1]]
         machine = state.machines[job.machine]
@@ -137,91 +220,105 @@ def _absorb_ends(state: State, ends: list[tuple[float, int]], now: float) -> Non
 
 
 @kernel
-def _absorb_changes(state: State, changes: np.recarray, now: float) -> None:
-    """Begin and end outages. Where one begins, held nodes are given back, and all machines pass,
-    once the jobs that held for mates on machines that went down have started."""
-    jobs, run, went_down = state.jobs, state.run, False
-    while run.changed < changes.size and changes[run.changed].time <= now:
-        change = changes[run.changed]
-        state.machines[change.machine].down += change.down
-        state.machines[change.machine].needs_pass = 1
+def _change_outages(state: State, changes: np.recarray, now: float) -> None:
+    """Begin and end outages.
+
+    A machine that goes down releases all its holds. Then jobs on other machines that held only for
+    mates on such machines start, and every machine needs a pass.
+    """
+    jobs, machines, progress = state.jobs, state.machines, state.progress
+    some_went_down = False
+    while progress.changes < changes.size and changes[progress.changes].time <= now:
+        change = changes[progress.changes]
+        machines[change.machine].down += change.down
+        machines[change.machine].needs_pass = 1
         if change.down > 0:
-            _give_back_all(state, change.machine, now, 0.0)
-            went_down = True
-        run.changed += 1
-    if went_down:
-        for machine in range(state.machines.size):
-            state.machines[machine].needs_pass = 1
-        for job in range(run.submitted):
-            if jobs[job].status == HOLDING and not _waits_for_mates(state, job):
+            _release_machine(state, change.machine, 0.0, now)
+            some_went_down = True
+        progress.changes += 1
+    if some_went_down:
+        for machine in range(machines.size):
+            machines[machine].needs_pass = 1
+        for job in range(progress.submitted):
+            if jobs[job].status == HOLDING and not _waits_for_a_mate(jobs, machines, job):
                 _start_group(state, job, now)
 
 
 @kernel
-def _waits_for_mates(state: State, job: int) -> bool:
-    """Whether a mate that is reachable is not submitted yet, or queued."""
-    mate = state.jobs[job].first_mate
+def _waits_for_a_mate(jobs: np.recarray, machines: np.recarray, job: int) -> bool:
+    """Whether a mate on a machine that is up has no nodes yet."""
+    mate = jobs[job].first_mate
     while mate != NO_JOB:
-        status = state.jobs[mate].status
-        reachable = state.machines[state.jobs[mate].machine].down == 0
-        if reachable and status in (UNSUBMITTED, QUEUED):
+        if jobs[mate].status < READY and machines[jobs[mate].machine].down == 0:
             return True
-        mate = state.jobs[mate].next_mate
+        mate = jobs[mate].next_mate
     return False
 
 
 @kernel
-def _submit_next(state: State) -> None:
-    """Queue the next job; its machine needs a pass."""
-    job = state.jobs[state.run.submitted]
-    machine = state.machines[job.machine]
-    state.queue[job.machine, machine.queued].job = state.run.submitted
-    job.status = QUEUED
-    machine.queued += 1
-    machine.needs_pass = 1
-    state.run.submitted += 1
+def _submit_jobs(state: State, now: float) -> None:
+    """Queue the jobs that are submitted by now; their machines need a pass."""
+    jobs, progress = state.jobs, state.progress
+    while progress.submitted < jobs.size and jobs[progress.submitted].submit_time <= now:
+        job = jobs[progress.submitted]
+        machine = state.machines[job.machine]
+        state.queue[job.machine, machine.queued] = progress.submitted
+        job.status = QUEUED
+        machine.queued += 1
+        machine.needs_pass = 1
+        progress.submitted += 1
 
 
 @kernel
-def _release(state: State, now: float) -> None:
-    """Return the jobs that have held long enough on the machines whose release is due.
+def _release_holds(state: State, now: float) -> None:
+    """Release holds on the machines whose clock is due, and set these clocks.
 
-    They are last in their queue for this instant. The next release of each machine is at the first
-    multiple of its interval after now.
+    A clock ticks at the first submission plus 1, 2, 3, … intervals. Its next tick is the first one
+    after now; ticks that passed while no job held are skipped.
     """
     origin = state.jobs[0].submit_time
     for number in range(state.machines.size):
         machine = state.machines[number]
         if machine.next_release <= now:
-            _give_back_all(state, number, now, state.run.release_after)
+            _release_machine(state, number, state.knobs.release_after, now)
+        # The quotient may be rounded up, so this stays well below the tick that is sought.
         passed = int((now - origin) / machine.release_interval) - 2
-        machine.rounds = max(machine.rounds, passed)
+        machine.releases_due = max(machine.releases_due, passed)
         while machine.next_release <= now:
-            machine.rounds += 1
-            machine.next_release = origin + (1 + machine.rounds) * machine.release_interval
+            machine.releases_due += 1
+            machine.next_release = origin + (1 + machine.releases_due) * machine.release_interval
 
 
 @kernel
-def _give_back_all(state: State, machine: int, now: float, least: float) -> None:
-    """Return all jobs of a machine that have held for `least` seconds or more to its queue."""
-    own = state.machines[machine]
-    for place in range(own.queued if own.holders > 0 else 0):
-        job = state.queue[machine, place].job
-        if state.jobs[job].status == HOLDING and now - state.jobs[job].hold_since >= least:
-            _give_back(state, job, now)
-            state.jobs[job].released_in = state.run.instants
-            own.needs_pass = 1
+def _release_machine(state: State, machine: int, least: float, now: float) -> None:
+    """Return the jobs of a machine that have held for `least` seconds or more to its queue.
+
+    They are the last of the queue at this instant.
+    """
+    jobs, machines = state.jobs, state.machines
+    if machines[machine].idlers == 0:
+        return
+    for place in range(machines[machine].queued):
+        job = state.queue[machine, place]
+        if jobs[job].status == HOLDING and now - jobs[job].hold_start >= least:
+            _return_nodes(state, job, now)
+            jobs[job].release_instant = state.progress.instants
+            machines[machine].needs_pass = 1
+
+
+# --- A scheduling pass ----------------------------------------------------------------------------
 
 
 @kernel
 def _run_pass(state: State, machine: int, now: float) -> None:
-    """The machine's own pass: each queued job that may start has a turn, the most urgent first.
+    """A machine's own pass: each queued job that may start has a turn, the most urgent first.
 
-    The turn is Algorithm 1: start with all mates, or else hold or yield by the machine's scheme.
+    The turn is Algorithm 1: the job starts together with all its mates, or else it holds or yields.
     """
-    _rank(state, machine, NO_JOB, now)
-    for place in range(state.machines[machine].ranked):
-        job = state.queue[machine, place].ranked
+    state.machines[machine].passes += 1
+    _list_turns(state, machine, NO_JOB, now)
+    for place in range(state.machines[machine].turns):
+        job = state.turns[machine, place]
         if not _may_start(state, job, now):
             continue
         if state.jobs[job].first_mate == NO_JOB or _mates_can_start(state, job, now):
@@ -231,240 +328,301 @@ def _run_pass(state: State, machine: int, now: float) -> None:
 
 
 @kernel
-def _hold_or_yield(state: State, number: int, now: float) -> None:
-    """Keep the nodes idle, where scheme, price and cap allow it, or give up the turn."""
-    job, run = state.jobs[number], state.run
-    machine = state.machines[job.machine]
-    if np.isnan(job.first_try):
-        job.first_try = now
-    holds = machine.holds == 1
-    if holds and run.most_idle < np.inf:
-        holds = job.nodes * _expected_wait(state, number, now) <= run.most_idle
-    holds = holds or job.yields >= run.max_yields
-    if holds and machine.held + job.nodes <= machine.held_limit:
-        _take(state, number, now)
-        job.hold_since = now
-        machine.held += job.nodes
-    else:
-        job.yields += 1
-        job.yielding = 1
-
-
-@kernel
-def _expected_wait(state: State, job: int, now: float) -> float:
-    """Seconds until all reachable mates have nodes, as far as running jobs' estimates tell.
-
-    None for a mate that holds, or that fits; for another that is queued until it would fit if it
-    were the next to start; without end for one that is not submitted.
-    """
-    longest, mate = 0.0, state.jobs[job].first_mate
-    while mate != NO_JOB:
-        machine, nodes = state.jobs[mate].machine, state.jobs[mate].nodes
-        if mate != job and state.machines[machine].down == 0:
-            if state.jobs[mate].status == UNSUBMITTED:
-                return np.inf
-            if state.jobs[mate].status == QUEUED and nodes > state.machines[machine].free:
-                longest = max(longest, _reservation(state, machine, nodes, now)[0] - now)
-        mate = state.jobs[mate].next_mate
-    return longest
-
-
-@kernel
 def _mates_can_start(state: State, job: int, now: float) -> bool:
-    """Whether each reachable mate holds nodes, or was just given some.
+    """Whether each mate of a job has nodes, or is given some now in a nested pass.
 
-    Mates whose machine is down, or that have started, have the status "unknown". Where one mate
-    cannot start, those that were given nodes here return them.
+    Mates that have started, and mates whose machine is down, have the status "unknown" in the
+    paper; nobody waits for them. If one mate cannot start, the mates that were made ready for this
+    turn return their nodes.
     """
-    jobs, machines = state.jobs, state.machines
-    first = jobs[job].first_mate
-    mate = first
+    jobs, machines, first_mate = state.jobs, state.machines, state.jobs[job].first_mate
+    mate = first_mate
     while mate != NO_JOB:
         if jobs[mate].status == UNSUBMITTED and machines[jobs[mate].machine].down == 0:
             return False
         mate = jobs[mate].next_mate
-    mate = first
+    mate = first_mate
     while mate != NO_JOB:
-        waits = jobs[mate].status == QUEUED and machines[jobs[mate].machine].down == 0
-        allowed = jobs[mate].yielding == 1 or not state.run.only_yielding
-        if mate != job and waits and not (allowed and _give_nodes(state, mate, now)):
-            while first != mate:
-                # One that holds of its own accord has held since some moment.
-                if jobs[first].status == HOLDING and np.isnan(jobs[first].hold_since):
-                    _give_back(state, first, now)
-                first = jobs[first].next_mate
-            return False
+        machine = machines[jobs[mate].machine]
+        if mate != job and jobs[mate].status == QUEUED and machine.down == 0:
+            just_yielded = jobs[mate].yield_pass == machine.passes
+            is_tried = just_yielded or not state.knobs.only_yielding
+            if not is_tried or not _run_nested_pass(state, mate, now):
+                _return_ready_mates(state, first_mate, now)
+                return False
         mate = jobs[mate].next_mate
     return True
 
 
 @kernel
-def _give_nodes(state: State, mate: int, now: float) -> bool:
-    """A nested pass of the mate's machine: whether the mate was given nodes in it.
-
-    Jobs without mates may start in it; others but the mate are passed over.
-    """
-    machine = state.jobs[mate].machine
-    _rank(state, machine, mate, now)
-    for place in range(state.machines[machine].ranked):
-        job = state.queue[machine, place].ranked
-        if _may_start(state, job, now):
-            _take(state, job, now)
-            if job != mate:
-                _start(state, job, now)
-    return state.jobs[mate].status == HOLDING
-
-
-@kernel
-def _start_group(state: State, job: int, now: float) -> None:
-    """Start a job, and its mates that have nodes."""
-    if state.jobs[job].status == QUEUED:
-        _take(state, job, now)
-    if state.jobs[job].first_mate == NO_JOB:
-        _start(state, job, now)
-    mate = state.jobs[job].first_mate
+def _return_ready_mates(state: State, first_mate: int, now: float) -> None:
+    """Return the jobs of a group that were made ready in this turn to their queues."""
+    mate = first_mate
     while mate != NO_JOB:
-        down = state.machines[state.jobs[mate].machine].down > 0
-        if state.jobs[mate].status == HOLDING and (mate == job or not down):
-            _start(state, mate, now)
+        if state.jobs[mate].status == READY:
+            _return_nodes(state, mate, now)
         mate = state.jobs[mate].next_mate
 
 
 @kernel
-def _take(state: State, number: int, now: float) -> None:
-    """Give a queued job its nodes, idle for now, and those extra nodes that it needs."""
+def _run_nested_pass(state: State, mate: int, now: float) -> bool:
+    """A pass of the machine of a queued mate: whether the mate is ready after it.
+
+    Jobs without mates that may start do so at once. Other jobs with mates are passed over.
+    """
+    machine = state.jobs[mate].machine
+    _list_turns(state, machine, mate, now)
+    for place in range(state.machines[machine].turns):
+        job = state.turns[machine, place]
+        if _may_start(state, job, now):
+            _give_nodes(state, job, now)
+            if job != mate:
+                _start(state, job, now)
+    return state.jobs[mate].status == READY
+
+
+@kernel
+def _hold_or_yield(state: State, number: int, now: float) -> None:
+    """Let a job whose mates cannot start hold its nodes, or else yield its turn.
+
+    It holds if the scheme of its machine says so and the hold is not expected to leave too much
+    idle, or if it has yielded often enough. In both cases the machine must not hold too many nodes.
+    """
+    job, knobs = state.jobs[number], state.knobs
+    machine = state.machines[job.machine]
+    if np.isnan(job.first_try):
+        job.first_try = now
+    holds = machine.prefers_hold == 1
+    if holds and knobs.most_idle < np.inf:
+        holds = job.nodes * _expected_hold(state, number, now) <= knobs.most_idle
+    if job.yields >= knobs.max_yields:
+        holds = True
+    if holds and machine.held + job.nodes <= machine.held_limit:
+        _give_nodes(state, number, now)
+        job.status = HOLDING
+        job.hold_start = now
+        machine.held += job.nodes
+    else:
+        job.yields += 1
+        job.yield_pass = machine.passes
+
+
+@kernel
+def _expected_hold(state: State, job: int, now: float) -> float:
+    """Seconds until all reachable mates of a job have nodes, as far as requested times tell.
+
+    A mate that holds or that fits now takes no time. Another queued mate takes until the moment at
+    which it would fit if it were next. A mate that is not submitted takes for ever.
+    """
+    longest, mate = 0.0, state.jobs[job].first_mate
+    while mate != NO_JOB:
+        status, nodes = state.jobs[mate].status, state.jobs[mate].nodes
+        machine = state.jobs[mate].machine
+        if mate != job and state.machines[machine].down == 0:
+            if status == UNSUBMITTED:
+                return np.inf
+            if status == QUEUED and nodes > state.machines[machine].free:
+                shadow_time, _ = _reservation(state, machine, nodes, now)
+                longest = max(longest, shadow_time - now)
+        mate = state.jobs[mate].next_mate
+    return longest
+
+
+# --- A job goes from state to state ---------------------------------------------------------------
+
+
+@kernel
+def _start_group(state: State, job: int, now: float) -> None:
+    """Start a job and its mates that have nodes on machines that are up."""
+    jobs = state.jobs
+    if jobs[job].status == QUEUED:
+        _give_nodes(state, job, now)
+    member = job if jobs[job].first_mate == NO_JOB else jobs[job].first_mate
+    while member != NO_JOB:
+        is_reachable = state.machines[jobs[member].machine].down == 0
+        has_idle_nodes = READY <= jobs[member].status <= HOLDING
+        if has_idle_nodes and (member == job or is_reachable):
+            _start(state, member, now)
+        member = jobs[member].next_mate
+
+
+@kernel
+def _give_nodes(state: State, number: int, now: float) -> None:
+    """Queued → ready: give a job its nodes, and those extra nodes that it needs."""
     job = state.jobs[number]
     machine = state.machines[job.machine]
-    machine.holders += 1
+    job.status = READY
     machine.free -= job.nodes
-    job.status = HOLDING
+    machine.idlers += 1
     backfilling.take(state.limits[job.machine], machine, job.nodes, now + job.requested_time)
 
 
 @kernel
-def _give_back(state: State, number: int, now: float) -> None:
-    """Return a job that has nodes, idle, to its queue."""
+def _return_nodes(state: State, number: int, now: float) -> None:
+    """Ready or holding → queued: take a job's nodes back."""
     _end_hold(state, number, now)
     job = state.jobs[number]
-    state.machines[job.machine].free += job.nodes
     job.status = QUEUED
+    state.machines[job.machine].free += job.nodes
+    state.machines[job.machine].idlers -= 1
 
 
 @kernel
 def _start(state: State, number: int, now: float) -> None:
-    """Let a job that has nodes run from now on."""
+    """Ready or holding → started: let a job run from now on."""
     _end_hold(state, number, now)
-    job = state.jobs[number]
+    job, progress = state.jobs[number], state.progress
+    machine = state.machines[job.machine]
     job.status = STARTED
     job.start_time = now
-    state.jobs[state.run.started].begun = number
-    state.run.started += 1
-    machine, expected_end = state.machines[job.machine], now + job.requested_time
+    state.started[progress.started] = number
+    progress.started += 1
+    machine.idlers -= 1
+    expected_end = now + job.requested_time
     backfilling.expect(state.expected[job.machine], machine, expected_end, job.nodes)
 
 
 @kernel
 def _end_hold(state: State, number: int, now: float) -> None:
-    """End the interval in which a job held nodes, which is logged unless it is empty."""
-    job = state.jobs[number]
-    machine = state.machines[job.machine]
-    machine.holders -= 1
-    if not np.isnan(job.hold_since):
-        machine.held -= job.nodes
-        if now > job.hold_since:
-            state.jobs[state.run.let_go].let_go = number
-            state.run.let_go += 1
-            job.held_since = job.hold_since
-    job.hold_since = np.nan
+    """End the hold of a job, if it holds, and list it, unless it began now."""
+    job, progress = state.jobs[number], state.progress
+    if job.status != HOLDING:
+        return
+    state.machines[job.machine].held -= job.nodes
+    if now > job.hold_start:
+        hold = state.ended_holds[progress.ended_holds]
+        hold.job, hold.start = number, job.hold_start
+        progress.ended_holds += 1
+    job.hold_start = np.nan
+
+
+# --- Backfilling ----------------------------------------------------------------------------------
 
 
 @kernel
 def _may_start(state: State, number: int, now: float) -> bool:
-    """Whether a job may start now beside the reservation of the first in the pass that cannot."""
+    """Whether a job fits and does not delay the reservation of its pass.
+
+    The first job of a pass that does not fit makes this reservation.
+    """
     job = state.jobs[number]
     machine, limits = state.machines[job.machine], state.limits[job.machine]
     if job.nodes > machine.free and machine.limits == 0:
-        shadow_time, extra = _reservation(state, job.machine, job.nodes, now)
-        backfilling.limit(limits, machine, shadow_time, extra)
+        shadow_time, extra_nodes = _reservation(state, job.machine, job.nodes, now)
+        backfilling.limit(limits, machine, shadow_time, extra_nodes)
     return backfilling.may_start(limits, machine, job.nodes, now + job.requested_time)
 
 
 @kernel
-def _reservation(state: State, machine: int, wanted: int, now: float) -> tuple[float, int]:
-    """Shadow time and extra nodes of a blocked job: running jobs end as expected, but not in the
-    next `least_remaining` seconds, and holding jobs start now."""
+def _reservation(state: State, machine: int, nodes: int, now: float) -> tuple[float, int]:
+    """Shadow time and extra nodes of a job of so many nodes that does not fit now.
+
+    Running jobs are expected to end at their requested times, but not in the next
+    `least_remaining` seconds. Jobs that have nodes idle are expected to run from now on. For this,
+    their ends are added to the list of expected ends, and removed again once the answer is known.
+    """
     own, expected = state.machines[machine], state.expected[machine]
-    found = np.inf, 0
+    earliest = now + state.knobs.least_remaining
+    shadow_time, extra_nodes = np.inf, 0
     for sign in (1, -1):
-        for place in range(own.queued if own.holders > 0 else 0):
-            job = state.jobs[state.queue[machine, place].job]
-            if job.status == HOLDING:
+        for place in range(own.queued if own.idlers > 0 else 0):
+            job = state.jobs[state.queue[machine, place]]
+            if READY <= job.status <= HOLDING:
                 backfilling.expect(expected, own, now + job.requested_time, sign * job.nodes)
         if sign > 0:
-            found = backfilling.reservation(expected, own, wanted, now + state.run.least_remaining)
-    return found
+            shadow_time, extra_nodes = backfilling.reservation(expected, own, nodes, earliest)
+    return shadow_time, extra_nodes
+
+
+# --- The order of turns ---------------------------------------------------------------------------
 
 
 @kernel
-def _rank(state: State, machine: int, mate: int, now: float) -> None:
-    """Rank the queued jobs that fit, the most urgent first, and the most urgent that does not.
+def _list_turns(state: State, machine: int, mate: int, now: float) -> None:
+    """List the jobs that may have a turn in a pass, the most urgent first, without a reservation.
 
-    Free nodes only become fewer in a pass, so no other job could start in it, and the first job
-    that cannot start is one of these. In a nested pass, for a `mate`, other jobs with mates do not
-    count. Jobs that have started leave the queue.
+    These are the queued jobs that fit now, if there are any, and the most urgent one that does not,
+    which makes the reservation. Free nodes only become fewer in a pass, so that no other job can
+    start in it. The pass is nested if it is for a `mate`; in other passes, `mate` is `NO_JOB`.
     """
-    jobs, queue, own = state.jobs, state.queue, state.machines[machine]
-    kept, fitting, blocked = 0, 0, NO_JOB
+    jobs, own = state.jobs, state.machines[machine]
+    queue, turns = state.queue[machine], state.turns[machine]
+    own.queued = _drop_started(jobs, queue, own.queued)
+    own.turns = own.limits = 0
+    if not _some_job_fits(jobs, queue, own, mate):
+        return
+    listed, blocked = 0, NO_JOB
     for place in range(own.queued):
-        job = queue[machine, place].job
-        if jobs[job].status == STARTED:
+        job = queue[place]
+        if not _takes_part(jobs[job], job, mate):
             continue
-        queue[machine, kept].job = job
-        kept += 1
-        if mate == NO_JOB:
-            jobs[job].yielding = 0
-        fitting += _counts(jobs[job], mate, job) and jobs[job].nodes <= own.free
-    own.queued, own.ranked, own.limits = kept, 0, 0
-    for place in range(kept if fitting > 0 else 0):
-        job = queue[machine, place].job
-        if _counts(jobs[job], mate, job):
-            jobs[job].urgency = _urgency(jobs[job], state.run, job, now)
-            if jobs[job].nodes <= own.free:
-                _insert(state, machine, job)
-            elif blocked == NO_JOB or jobs[job].urgency > jobs[blocked].urgency:
-                blocked = job
+        jobs[job].urgency = _urgency(jobs[job], job, state.knobs, state.progress, now)
+        if jobs[job].nodes <= own.free:
+            _insert_turn(jobs, turns, listed, job)
+            listed += 1
+        elif blocked == NO_JOB or jobs[job].urgency > jobs[blocked].urgency:
+            blocked = job
     if blocked != NO_JOB:
-        _insert(state, machine, blocked)
+        _insert_turn(jobs, turns, listed, blocked)
+        listed += 1
+    own.turns = listed
 
 
 @kernel
-def _counts(job: np.record, mate: int, number: int) -> bool:
-    """Whether a job of a queue may have a turn in a pass, nested if it is for a mate."""
-    return job.status == QUEUED and (mate == NO_JOB or job.first_mate == NO_JOB or number == mate)
+def _drop_started(jobs: np.recarray, queue: np.ndarray, queued: int) -> int:
+    """Drop the jobs that have started from a machine's queue; return how many are left."""
+    kept = 0
+    for place in range(queued):
+        if jobs[queue[place]].status != STARTED:
+            queue[kept] = queue[place]
+            kept += 1
+    return kept
 
 
 @kernel
-def _urgency(job: np.record, run: np.record, number: int, now: float) -> float:
-    """WFP's priority, ``(waited / requested)³ · nodes``, or the order of submission; the lowest of
-    all for a job that was just released."""
-    if job.released_in == run.instants:
+def _some_job_fits(jobs: np.recarray, queue: np.ndarray, machine: np.record, mate: int) -> bool:
+    """Whether a job that takes part in a pass fits on the free nodes of its machine."""
+    for place in range(machine.queued):
+        job = queue[place]
+        if jobs[job].nodes <= machine.free and _takes_part(jobs[job], job, mate):
+            return True
+    return False
+
+
+@kernel
+def _takes_part(job: np.record, number: int, mate: int) -> bool:
+    """Whether a job of the queue takes part in a pass, which is nested if it is for a mate.
+
+    In a nested pass, the mate and the jobs without mates take part.
+    """
+    if job.status != QUEUED:
+        return False
+    return mate == NO_JOB or job.first_mate == NO_JOB or number == mate
+
+
+@kernel
+def _urgency(
+    job: np.record, number: int, knobs: np.record, progress: np.record, now: float
+) -> float:
+    """Priority of a job: WFP's ``(waited / requested)³ · nodes``, or the order of submission.
+
+    A job that was released at this instant has the lowest priority of all.
+    """
+    if job.release_instant == progress.instants:
         return -np.inf
-    if not run.wfp:
+    if not knobs.wfp:
         return -float(number)
-    waited = (now - job.submit_time) / job.requested_time
-    return waited * waited * waited * job.nodes
+    return cubed_wait(now - job.submit_time, job.requested_time, job.nodes)
 
 
 @kernel
-def _insert(state: State, machine: int, job: int) -> None:
-    """Insert a job among those that are ranked; ties go to the lower row."""
-    jobs, queue, place = state.jobs, state.queue, state.machines[machine].ranked
-    urgency = jobs[job].urgency
+def _insert_turn(jobs: np.recarray, turns: np.ndarray, listed: int, job: int) -> None:
+    """Insert a job into the order of turns, `listed` so far; ties go to the lower row."""
+    urgency, place = jobs[job].urgency, listed
     while place > 0:
-        other = queue[machine, place - 1].ranked
-        if jobs[other].urgency > urgency or (jobs[other].urgency == urgency and other < job):
+        before = turns[place - 1]
+        if jobs[before].urgency > urgency or (jobs[before].urgency == urgency and before < job):
             break
-        queue[machine, place].ranked = other
+        turns[place] = before
         place -= 1
-    queue[machine, place].ranked = job
-    state.machines[machine].ranked += 1
+    turns[place] = job

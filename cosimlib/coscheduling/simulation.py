@@ -51,7 +51,17 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.coscheduling.audit import audit_coupled
-from cosimlib.coscheduling.kernel import CHANGE, JOB, MACHINE, NO_JOB, PLACE, RUN, State, coschedule
+from cosimlib.coscheduling.kernel import (
+    CHANGE,
+    ENDED_HOLD,
+    JOB,
+    KNOBS,
+    MACHINE,
+    NO_JOB,
+    PROGRESS,
+    State,
+    coschedule,
+)
 from cosimlib.coscheduling.mates import mate_groups
 from cosimlib.coscheduling.schedule import (
     BASE,
@@ -174,19 +184,19 @@ def simulate_coscheduling(
     intervals = interval + release_offset * np.arange(len(partitions), dtype=np.float64)
     machines = _machines(system, letters, held_share)
     _set_releases(workload, jobs, machines, intervals)
-    runs = records(
+    knobs = records(
         1,
-        RUN,
+        KNOBS,
         wfp=order == "wfp",
         only_yielding=mate_rule == "yielding",
         release_after=release_after,
         max_yields=NEVER if max_yields is None else int(max_yields),
         most_idle=np.inf if most_idle is None else float(most_idle) * HOUR,
         least_remaining=least_remaining,
-        most_futile=_patience(machines.release_interval, float(release_after)),
+        most_futile_rounds=_patience(machines.release_interval, float(release_after)),
     )
     merged = _merged(outages, partitions)
-    holds = _simulate(jobs, machines, runs, _changes(merged, partitions))
+    holds = _simulate(jobs, machines, knobs[0], _changes(merged, partitions))
     return CoupledSchedule(
         workload,
         system,
@@ -232,7 +242,7 @@ def _machines(system: System, letters: str, held_share: float) -> np.recarray:
         capacity.size,
         MACHINE,
         free=capacity,
-        holds=np.array([letter == HOLD for letter in letters]),
+        prefers_hold=np.array([letter == HOLD for letter in letters]),
         held_limit=np.floor(held_share * capacity + 1e-9),
     )
 
@@ -273,18 +283,29 @@ def _patience(intervals: np.ndarray, release_after: float) -> float:
 
 
 def _simulate(
-    jobs: np.recarray, machines: np.recarray, runs: np.recarray, changes: np.recarray
+    jobs: np.recarray, machines: np.recarray, knobs: np.record, changes: np.recarray
 ) -> pd.DataFrame:
     """Write what becomes of the jobs; return the intervals in which they held nodes."""
-    n, most = jobs.size, min(jobs.size, int(machines.free.max()))
-    queue = np.recarray((machines.size, n), PLACE)
-    expected, limits = (np.recarray((machines.size, rows), STEP) for rows in (most, 1))
-    log = coschedule(State(jobs, machines, queue, expected, limits, runs[0]), changes)
-    for_ever = np.flatnonzero(~np.isnan(jobs.hold_since))
-    log += [(job, jobs.hold_since[job], np.inf) for job in for_ever.tolist()]
-    holds = pd.DataFrame(log, columns=["job", "start", "end"])
-    holds = holds.astype({"job": "int64", "start": "float64", "end": "float64"})
-    return holds.sort_values(["start", "job"], ignore_index=True)
+    # Each job that has nodes has one at least.
+    most_running = min(jobs.size, int(machines.free.max()))
+    state = State(
+        jobs,
+        machines,
+        queue=np.empty((machines.size, jobs.size), np.int64),
+        turns=np.empty((machines.size, jobs.size), np.int64),
+        started=np.empty(jobs.size, np.int64),
+        ended_holds=records(jobs.size, ENDED_HOLD),
+        expected=np.recarray((machines.size, most_running), STEP),
+        limits=np.recarray((machines.size, 1), STEP),
+        knobs=knobs,
+        progress=records(1, PROGRESS)[0],
+    )
+    holds = coschedule(state, changes)
+    for_ever = np.flatnonzero(~np.isnan(jobs.hold_start))
+    holds += [(job, jobs.hold_start[job], np.inf) for job in for_ever.tolist()]
+    table = pd.DataFrame(holds, columns=["job", "start", "end"])
+    table = table.astype({"job": "int64", "start": "float64", "end": "float64"})
+    return table.sort_values(["start", "job"], ignore_index=True)
 
 
 def _letters(schemes: str | None, partitions: list[str]) -> str:
@@ -342,8 +363,9 @@ def _coupled_jobs(
         first_mate=NO_JOB,
         next_mate=NO_JOB,
         start_time=np.nan,
-        hold_since=np.nan,
+        hold_start=np.nan,
         first_try=np.nan,
+        yield_pass=-1,
     )
     members = np.argsort(group, kind="stable")[(group < 0).sum() :]
     first = np.searchsorted(group[members], group[members])

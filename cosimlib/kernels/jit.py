@@ -3,25 +3,41 @@
 Numba's own cache looks at the file that holds a function. It does not notice an edit in another
 file that the function calls into, and quietly runs the old code. So the cache folder is named by a
 hash of the texts of all files that hold kernels, or the named tuples and constants that these take.
+
+Python calls a compiled function through a wrapper, which takes about as long to compile as a small
+kernel itself. Most kernels are only called by other kernels, which need no wrapper. So a `Kernel`
+keeps two compiled forms: one for calls from Python, and one for calls from kernels. Each is
+compiled when it is first called.
 """
 
 import hashlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
+from numba import types
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.registry import CPUDispatcher
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SEEN_BY_KERNELS = re.compile(rb"^ *@kernel$|\(NamedTuple\):$", re.MULTILINE)
 """A line that every file has which holds kernels, or what they see of other files."""
 KEEP_SECONDS = 24 * 3600.0
+
+OPTIONS = {"nopython": True, "nogil": True, "boundscheck": None, "no_cfunc_wrapper": True}
+"""Nothing calls a kernel from C, which would need a wrapper of its own."""
+
+_warned: set[Path] = set()
+"""Folders of which a warning was given."""
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -31,12 +47,68 @@ def kernel(function: Function) -> Function:
 
     A kernel calls other kernels by name. It takes arrays and numbers, never a function.
     """
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    finally:
-        numba.config.CACHE_DIR = previous
+    return function if is_interpreted() else Kernel(function)
+
+
+class Kernel(CPUDispatcher):
+    """A function that Numba compiles, once for calls from Python and once for calls from kernels.
+
+    `inner` has the form for calls from kernels. It has no wrapper for Python, and a call from
+    Python without one would be a segmentation fault. So `inner` is never handed out: whoever names
+    this kernel in Python gets the form for Python, and Numba, which asks for the type of the name
+    when it compiles a call, is given the type of `inner`.
+    """
+
+    def __init__(self, function: Callable, *args: Any, **options: Any) -> None:
+        super().__init__(function, targetoptions=OPTIONS)
+        # The source that is compiled is the one of this moment, whenever that happens.
+        self.folder = cache_folder(package_of(function))
+
+    @cached_property
+    def inner(self) -> CPUDispatcher:
+        """The form for calls from kernels."""
+        inner = CPUDispatcher(self.py_func, targetoptions=OPTIONS | {"no_cpython_wrapper": True})
+        _cache_in(inner, self.folder / "inner")
+        return inner
+
+    @property
+    def _numba_type_(self) -> types.Dispatcher:
+        """The type of this kernel's name in code that Numba compiles."""
+        return types.Dispatcher(self.inner)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile the form for Python for these types of arguments, or load it."""
+        if isinstance(self._cache, NullCache):
+            _cache_in(self, self.folder)
+        return super().compile(sig)
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache of one kernel, without which it is compiled where the cache cannot be used."""
+
+    def load_overload(self, *args: Any) -> Any:
+        """The compiled form for some types of arguments; None where there is none to be had."""
+        try:
+            return super().load_overload(*args)
+        except Exception as error:
+            self._go_without(error)
+            return None
+
+    def save_overload(self, *args: Any) -> None:
+        """Save a compiled form for some types of arguments."""
+        try:
+            super().save_overload(*args)
+        except Exception as error:
+            self._go_without(error)
+
+    def _go_without(self, error: Exception) -> None:
+        """Warn, and use this cache no longer; drop what it has, so that the next process can."""
+        _warn_of_cache(cache_folder(), error)
+        self.disable()
+        try:
+            self.flush()
+        except OSError:
+            return
 
 
 def is_interpreted() -> bool:
@@ -44,22 +116,66 @@ def is_interpreted() -> bool:
     return bool(numba.config.DISABLE_JIT)
 
 
+def package_of(function: Callable) -> str:
+    """The name of the package that a function is written in, such as ``"cosimlib"``."""
+    return function.__module__.partition(".")[0]
+
+
 @cache
-def cache_folder() -> Path:
-    """Folder of kernels compiled from this source: beside it, or else in the user's cache."""
-    texts = [path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))]
-    seen = [text for text in texts if SEEN_BY_KERNELS.search(text)]
-    name = f"kernels-{hashlib.sha256(repr(seen).encode()).hexdigest()[:16]}"
+def cache_folder(package: str = PACKAGE.name) -> Path:
+    """Folder of kernels compiled from the present source of this package, and of another one.
+
+    It is beside this package's source or, where that cannot be written, in the user's cache. The
+    folder of another package, whose kernels may call ours, is in it. A script is no package: its
+    kernels are in this package's folder, and Numba notices an edit of the script itself.
+    """
+    if package != PACKAGE.name:
+        folders = list(getattr(sys.modules.get(package), "__path__", []))
+        if folders:
+            return cache_folder() / f"{package}-{_digest(*map(Path, folders))}"
+        return cache_folder()
+    name = f"kernels-{_digest(PACKAGE)}"
     for root in (PACKAGE / "__pycache__", *_user_caches()):
         folder = root / name
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / ".probe").touch()
+            # An empty file can be made even where the disk is full.
+            (folder / ".probe").write_bytes(bytes(4096))
         except OSError:
             continue
         _remove_old(root, folder)
         return folder
     return Path(tempfile.mkdtemp(prefix="cosimlib-kernels-"))
+
+
+def _digest(*folders: Path) -> str:
+    """Hash of the texts in some folders that hold kernels, or what kernels see of other files."""
+    texts = [path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py"))]
+    seen = [text for text in texts if SEEN_BY_KERNELS.search(text)]
+    return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
+
+
+def _cache_in(dispatcher: CPUDispatcher, folder: Path) -> None:
+    """Let a dispatcher keep what it compiles in a folder, if that can be written."""
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        dispatcher._cache = KernelCache(dispatcher.py_func)
+    except (OSError, RuntimeError) as error:
+        _warn_of_cache(cache_folder(), error)
+    finally:
+        numba.config.CACHE_DIR = previous
+
+
+def _warn_of_cache(folder: Path, error: Exception) -> None:
+    """Warn, once per process and folder, that kernels are compiled without it."""
+    if folder not in _warned:
+        _warned.add(folder)
+        warnings.warn(
+            f"the cache of kernels in {folder} cannot be used ({type(error).__name__}: {error}): "
+            "kernels are compiled again; free space on that disk, or delete the folder",
+            stacklevel=2,
+        )
 
 
 def _user_caches() -> list[Path]:

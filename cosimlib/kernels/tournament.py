@@ -10,14 +10,13 @@ import numpy as np
 
 from cosimlib.kernels.backfilling import keeps
 from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import whole
 
 NODE = np.dtype([("nodes", "i8"), ("time", "f8"), ("job", "i8")])
 """Fewest nodes, shortest time in seconds; the job of a leaf, or `INNER`."""
 
-# Numba would compile a kernel once more for each constant of Python's that it is called with.
-ROOT: int = np.int64(1)  # type: ignore[assignment]
-INNER: int = np.int64(-1)  # type: ignore[assignment]
-NOBODY: int = np.int64(1 << 62)  # type: ignore[assignment]
+ROOT, INNER = whole(1), whole(-1)
+NOBODY = whole(1 << 62)
 """Nodes that a place without a job asks for: more than are ever free."""
 
 
@@ -46,6 +45,19 @@ def put(tree: np.recarray, leaf: int, nodes: int, time: float) -> None:
         tree[node].nodes, tree[node].time = nodes, time
         nodes, time = min(nodes, tree[node ^ 1].nodes), min(time, tree[node ^ 1].time)
         node //= 2
+
+
+@kernel
+def next_waiting(tree: np.recarray, node: int) -> int:
+    """The first leaf below a node, or to the right of it, at which a job waits; 0 if there is none."""
+    while node > 0:
+        if tree[node].nodes == NOBODY:
+            node = right_of(node)
+        elif tree[node].job == INNER:
+            node *= 2
+        else:
+            return node
+    return 0
 
 
 @kernel

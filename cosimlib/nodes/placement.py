@@ -71,35 +71,35 @@ CORES, MEMORY, GPU, FIRST_GPU = range(4)
 """Columns of what nodes have idle: thousandths of cores, bytes, thousandths of all its GPUs, and
 from the last on of each of its GPUs."""
 
-NODE = record_type(floats="fragmented", integers="all_cores gpus model changed barred_to reserved")
+NODE = record_type(floats="fragmented", integers="all_cores gpus model changed barred_to")
 """A node: thousandths of cores and number of GPUs that it has, their model as a bit.
 
 `fragmented` thousandths of GPUs; `changed` is the version of its last change; `barred_to` a job
-that must not have it; `reserved` the node in this place of the list of nodes that a head waits for.
+that must not have it.
 """
 REQUEST = record_type(
-    integers="cores memory gpus share models kind row fitting jobs place listed refused most"
+    integers="cores memory gpus share models kind row fitting jobs place refused most"
 )
 """A request per node. `models` is a set of bits, `kind` 0 for shares of GPUs, else the number of
 whole ones, `row` the row of its scores.
 
-Of a queue: nodes on which it fits and jobs that wait with it, its place among the requests with
-any; `listed` is the request at this place; `refused` is the pass in which a late job of `most`
-nodes was refused.
+Of a queue: nodes on which it fits and jobs that wait with it; its place among the requests with
+any; `refused` is the pass in which a late job of `most` nodes was refused.
 """
 TYPICAL = record_type(floats="weight", integers="cores gpus share models first enough below")
 """A typical request. The `first` of those with its share knows how many GPUs of a node have the
 share idle, and what is idle of the others."""
 STATE = record_type(
-    floats="fragmented shadow_time",
+    floats="fragmented shadow_time next_start",
     integers="placement version most_cores most_gpu idle_gpu "
-    "policy first last running submitted active passes reserved spare",
+    "policy first last running submitted active passes reserved spare planned",
 )
 """A cluster's sums and its rule; `most_cores` and `most_gpu` (thousandths) of its largest nodes.
 
 Of a queue: its policy; it is from `first` to `last`; so many jobs are running and submitted, and so
 many requests have waiting jobs. `reserved` is the number of nodes on which its blocked head fits at
-the shadow time, `spare` how many of them it leaves over.
+the shadow time, `spare` how many of them it leaves over. `planned` counts the reservations that
+were made at instants at which no job came or ended; `next_start` is when the next one begins (s).
 """
 PLACE = record_type(floats="draw gpu_draw", integers="node gpus")
 """A node of a job, and its GPUs there as bits; numbers in [0, 1) for random choices of both."""

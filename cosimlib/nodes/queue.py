@@ -33,24 +33,41 @@ NOT_YET = -1
 
 JOB = record_type(
     floats="submit_time run_time requested_time start_time",
-    integers="request nodes first waiting running",
+    integers="request nodes first",
 )
-"""A job, and where its nodes are in the list of all jobs' places.
-
-The field `waiting` of the first records is the queue, that of `running` the running jobs, the
-latest expected end first.
-"""
+"""A job, and where its nodes are in the list of all jobs' places."""
 
 
 class Queue(NamedTuple):
     """Jobs, and what becomes of them.
 
-    `places` a record per node of each job; `shadow` what nodes have idle at the shadow time.
+    `places` is a record per node of each job. `waiting` and `running` list numbers of jobs: those
+    of the queue, in order; those that run, the latest expected end first. `asked` lists the
+    requests with waiting jobs. `reserved` lists the nodes on which the blocked head fits at the
+    shadow time, and `shadow` is what nodes have idle then. A cluster's state says how long the
+    lists are.
     """
 
     jobs: np.recarray
     places: np.recarray
+    waiting: np.ndarray
+    running: np.ndarray
+    asked: np.ndarray
+    reserved: np.ndarray
     shadow: np.ndarray
+
+
+def queue_of(jobs: np.recarray, places: np.recarray, cluster: Cluster) -> Queue:
+    """A queue to which all jobs are still to come."""
+    return Queue(
+        jobs,
+        places,
+        waiting=np.empty(jobs.size, np.int64),
+        running=np.empty(jobs.size, np.int64),
+        asked=np.empty(cluster.requests.size, np.int64),
+        reserved=np.empty(cluster.nodes.size, np.int64),
+        shadow=np.zeros_like(cluster.idle),
+    )
 
 
 @kernel
@@ -66,24 +83,34 @@ def simulate_passes(cluster: Cluster, queue: Queue) -> None:
 
 @kernel
 def next_instant(cluster: Cluster, queue: Queue) -> float:
-    """The next instant at which jobs end or are submitted, after which they have; inf for none."""
+    """The next instant at which jobs end or are submitted, after which they have; inf for none.
+
+    Under conservative backfilling it is also one at which a reservation begins.
+    """
     state, jobs = cluster.state[0], queue.jobs
-    now = jobs[state.submitted].submit_time if state.submitted < jobs.size else np.inf
-    for place in range(state.running):
-        one = jobs[jobs[place].running]
-        now = min(now, one.start_time + one.run_time)
+    now = min(next_event(cluster, queue), state.next_start)
     running, state.running = state.running, 0
     for place in range(running):
-        job = jobs[place].running
+        job = queue.running[place]
         if jobs[job].start_time + jobs[job].run_time <= now:
             _occupy(cluster, queue, job, GIVE_BACK)
         else:
-            jobs[state.running].running = job
+            queue.running[state.running] = job
             state.running += 1
     while state.submitted < jobs.size and jobs[state.submitted].submit_time <= now:
         _submit(cluster, queue, state.submitted)
         state.submitted += 1
     return now
+
+
+@kernel
+def next_event(cluster: Cluster, queue: Queue) -> float:
+    """When the next job ends or is submitted; infinity for never."""
+    state, jobs = cluster.state[0], queue.jobs
+    event = jobs[state.submitted].submit_time if state.submitted < jobs.size else np.inf
+    for job in queue.running[: state.running]:
+        event = min(event, jobs[job].start_time + jobs[job].run_time)
+    return event
 
 
 @kernel
@@ -106,30 +133,31 @@ def begin(cluster: Cluster, queue: Queue, job: int, now: float) -> None:
     _occupy(cluster, queue, job, TAKE)
     jobs[job].start_time = now
     place = state.running
-    while place > 0 and expected_end(jobs, jobs[place - 1].running) < expected_end(jobs, job):
-        jobs[place].running = jobs[place - 1].running
+    while place > 0 and expected_end(jobs, queue.running[place - 1]) < expected_end(jobs, job):
+        queue.running[place] = queue.running[place - 1]
         place -= 1
-    jobs[place].running = job
+    queue.running[place] = job
     state.running += 1
-    here = requests[jobs[job].request]
-    here.jobs -= 1
-    if here.jobs == 0:
+    request = requests[jobs[job].request]
+    request.jobs -= 1
+    if request.jobs == 0:
+        # The last of the list takes its place.
         state.active -= 1
-        moved = requests[state.active].listed
-        requests[here.place].listed = moved
-        requests[moved].place = here.place
+        last = queue.asked[state.active]
+        queue.asked[request.place] = last
+        requests[last].place = request.place
 
 
 @kernel
 def _submit(cluster: Cluster, queue: Queue, job: int) -> None:
     """Append a job to the queue; count the nodes for its request if it is the only one with it."""
     state, number, requests = cluster.state[0], queue.jobs[job].request, cluster.requests
-    queue.jobs[state.last].waiting = job
+    queue.waiting[state.last] = job
     state.last += 1
     requests[number].jobs += 1
     if requests[number].jobs == 1:
         requests[number].place = state.active
-        requests[state.active].listed = number
+        queue.asked[state.active] = number
         state.active += 1
         requests[number].fitting = count_fitting(cluster, number)
 
@@ -139,18 +167,17 @@ def _occupy(cluster: Cluster, queue: Queue, job: int, sign: int) -> None:
     """Take a job's nodes, or give them back, and keep the numbers of nodes that fit."""
     number = queue.jobs[job].request
     for place in places_of(queue, job):
-        _count_node(cluster, place.node, GIVE_BACK)
+        _count_node(cluster, queue, place.node, GIVE_BACK)
         change(cluster, number, place.node, place.gpus, sign)
-        _count_node(cluster, place.node, TAKE)
+        _count_node(cluster, queue, place.node, TAKE)
 
 
 @kernel
-def _count_node(cluster: Cluster, node: int, sign: int) -> None:
+def _count_node(cluster: Cluster, queue: Queue, node: int, sign: int) -> None:
     """Count a node for the waiting requests that fit on it, or no longer."""
-    nodes, idle, requests = cluster.nodes, cluster.idle, cluster.requests
-    for place in range(cluster.state[0].active):
-        one = requests[requests[place].listed]
-        one.fitting += sign * fits(nodes, idle, node, one)
+    for number in queue.asked[: cluster.state[0].active]:
+        request = cluster.requests[number]
+        request.fitting += sign * fits(cluster.nodes, cluster.idle, node, request)
 
 
 @kernel
@@ -161,7 +188,7 @@ def _run_pass(cluster: Cluster, queue: Queue, now: float) -> None:
     state.passes += 1
     state.reserved = NOT_YET
     for place in range(first, last):
-        job, is_blocked = jobs[place].waiting, state.last > state.first
+        job, is_blocked = queue.waiting[place], state.last > state.first
         one = jobs[job]
         may_begin = cluster.requests[one.request].fitting >= one.nodes
         if state.policy == FCFS and not may_begin:
@@ -174,7 +201,7 @@ def _run_pass(cluster: Cluster, queue: Queue, now: float) -> None:
             is_late = now + one.requested_time > state.shadow_time
             may_begin = not is_late or _leaves_enough(cluster, queue, job)
         if not may_begin:
-            jobs[state.last].waiting = job
+            queue.waiting[state.last] = job
             state.last += 1
             continue
         choose(cluster, one.request, job, places_of(queue, job))
@@ -190,10 +217,10 @@ def _reserve_for_head(cluster: Cluster, queue: Queue, now: float) -> None:
     """Release running jobs from now on until the blocked head fits; list the nodes that it fits."""
     copy_idle(cluster.idle, queue.shadow)
     state, nodes = cluster.state[0], cluster.nodes
-    head = queue.jobs[queue.jobs[state.first].waiting]
+    head = queue.jobs[queue.waiting[state.first]]
     state.shadow_time, state.spare = now, cluster.requests[head.request].fitting - head.nodes
     for place in range(state.running - 1, -1, -1):
-        job = queue.jobs[place].running
+        job = queue.running[place]
         if expected_end(queue.jobs, job) > state.shadow_time and state.spare >= 0:
             break
         state.shadow_time = max(expected_end(queue.jobs, job), now)
@@ -201,7 +228,7 @@ def _reserve_for_head(cluster: Cluster, queue: Queue, now: float) -> None:
     state.reserved = 0
     for node in range(nodes.size):
         if fits(nodes, queue.shadow, node, cluster.requests[head.request]):
-            nodes[state.reserved].reserved = node
+            queue.reserved[state.reserved] = node
             state.reserved += 1
 
 
@@ -218,7 +245,7 @@ def _change_shadow(cluster: Cluster, queue: Queue, job: int, sign: int) -> None:
     """Take a job's nodes at the shadow time, or give them back, and keep the spare nodes."""
     nodes, shadow, state = cluster.nodes, queue.shadow, cluster.state[0]
     request = cluster.requests[queue.jobs[job].request]
-    head = cluster.requests[queue.jobs[queue.jobs[state.first].waiting].request]
+    head = cluster.requests[queue.jobs[queue.waiting[state.first]].request]
     for place in places_of(queue, job):
         state.spare -= fits(nodes, shadow, place.node, head)
         move(nodes, shadow, place.node, request, place.gpus, sign)
@@ -235,8 +262,7 @@ def _leaves_enough(cluster: Cluster, queue: Queue, job: int) -> bool:
     if request.refused == cluster.state[0].passes and one.nodes >= request.most:
         return False
     fitting = request.fitting
-    for place in range(cluster.state[0].reserved):
-        node = nodes[place].reserved
+    for node in queue.reserved[: cluster.state[0].reserved]:
         nodes[node].barred_to = NOBODY
         if _takes_from_head(cluster, queue, job, node):
             if spare > 0:
@@ -247,8 +273,8 @@ def _leaves_enough(cluster: Cluster, queue: Queue, job: int) -> bool:
     if fitting >= one.nodes:
         return True
     request.refused, request.most = cluster.state[0].passes, one.nodes
-    for place in range(cluster.state[0].reserved):
-        nodes[nodes[place].reserved].barred_to = NOBODY
+    for node in queue.reserved[: cluster.state[0].reserved]:
+        nodes[node].barred_to = NOBODY
     return False
 
 
@@ -257,7 +283,7 @@ def _takes_from_head(cluster: Cluster, queue: Queue, job: int, node: int) -> boo
     """Whether a job fits on a node where the head fits at the shadow time, but not beside it."""
     nodes, shadow, one = cluster.nodes, queue.shadow, queue.jobs[job]
     request = cluster.requests[one.request]
-    head = cluster.requests[queue.jobs[queue.jobs[cluster.state[0].first].waiting].request]
+    head = cluster.requests[queue.jobs[queue.waiting[cluster.state[0].first]].request]
     if not fits(nodes, cluster.idle, node, request) or not fits(nodes, shadow, node, head):
         return False
     gpus = choose_gpus(cluster, one.request, node, queue.places[one.first].gpu_draw)

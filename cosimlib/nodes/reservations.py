@@ -3,7 +3,9 @@
 At every instant the reservations are made from nothing, in order of submission: each job gets the
 earliest time from which enough nodes each have what it asks for, on the same GPUs, for as long as
 it requested, beside the running jobs up to their expected ends and the jobs before it in the queue.
-A job whose time is now begins. The plan ends where no job that is left fits now.
+A job whose time is now begins. Instants are those at which jobs end, are submitted, or have a
+reservation that begins. A reservation begins without an end or a submission only where a running
+job outlives its request. Where none does, the plan ends where no job that is left fits now.
 
 A reservation keeps its nodes while those of later jobs are made, so that a later job may wait for
 longer than where nodes are counted, as in ``simulate_conservative(reservations="replanned")``.
@@ -40,9 +42,15 @@ from cosimlib.nodes.queue import (
     begin,
     copy_idle,
     expected_end,
+    next_event,
     next_instant,
     places_of,
 )
+
+
+MOST_PLANNED, MOST_PLANNED_PER_JOB = 100_000, 200
+"""Reservations made at most, in all and per job, at instants at which no job comes or ends: a job
+that outlives a request of seconds by weeks would take hours."""
 
 
 class Plan(NamedTuple):
@@ -58,36 +66,60 @@ class Plan(NamedTuple):
 
 @kernel
 def simulate_reservations(cluster: Cluster, queue: Queue) -> None:
-    """Simulate conservative backfilling."""
+    """Simulate conservative backfilling.
+
+    It ends early, with starts still NaN, once plans were made too often for reservations alone.
+    """
+    state, most = cluster.state[0], MOST_PLANNED + MOST_PLANNED_PER_JOB * queue.jobs.size
     measure(cluster)
-    while True:
+    while state.planned <= most:
+        event = next_event(cluster, queue)
         now = next_instant(cluster, queue)
         if now == np.inf:
             return
+        if now < event:
+            state.planned += state.last - state.first
         _plan_pass(cluster, queue, now)
 
 
 @kernel
 def _plan_pass(cluster: Cluster, queue: Queue, now: float) -> None:
-    """Reserve for one waiting job after the other, and begin those whose time is now."""
+    """Reserve for one waiting job after the other, and begin those whose time is now.
+
+    After the last job that fits now, reservations are made only to know when the next begins.
+    """
     state, jobs = cluster.state[0], queue.jobs
+    state.next_start = np.inf
     first, last, until = state.first, state.last, state.first
     for place in range(first, last):
-        one = jobs[jobs[place].waiting]
-        until = place + 1 if cluster.requests[one.request].fitting >= one.nodes else until
-    if until == first:
+        job = jobs[queue.waiting[place]]
+        until = place + 1 if cluster.requests[job.request].fitting >= job.nodes else until
+    is_late = until < last and _is_an_end_late(cluster, queue)
+    if until == first and not is_late:
         return
     most, (n, columns) = state.running + 2 * (last - first) + 2, cluster.idle.shape
     plan = Plan(np.empty(most), np.empty((most, n, columns), np.int64), queue.shadow)
     size = _plan_running(cluster, queue, plan, now)
     state.last = first
     for place in range(first, last):
-        job = jobs[place].waiting
-        if place < until:
-            size = _reserve(cluster, queue, plan, size, job, now)
-        if np.isnan(jobs[job].start_time):
-            jobs[state.last].waiting = job
+        number = queue.waiting[place]
+        if place == until:
+            is_late = _is_an_end_late(cluster, queue)
+        if place < until or is_late:
+            size = _reserve(cluster, queue, plan, size, number, now)
+        if np.isnan(jobs[number].start_time):
+            queue.waiting[state.last] = number
             state.last += 1
+
+
+@kernel
+def _is_an_end_late(cluster: Cluster, queue: Queue) -> bool:
+    """Whether a running job is expected to end before the next event: it outlives its request."""
+    event = next_event(cluster, queue)
+    for job in queue.running[: cluster.state[0].running]:
+        if expected_end(queue.jobs, job) < event:
+            return True
+    return False
 
 
 @kernel
@@ -100,7 +132,7 @@ def _plan_running(cluster: Cluster, queue: Queue, plan: Plan, now: float) -> int
     plan.times[0] = now
     copy_idle(cluster.idle, plan.idle[0])
     for row in range(cluster.state[0].running - 1, -1, -1):
-        job = queue.jobs[row].running
+        job = queue.running[row]
         if size == 1 or expected_end(queue.jobs, job) > plan.times[size - 1]:
             plan.times[size] = max(now, expected_end(queue.jobs, job))
             copy_idle(plan.idle[size - 1], plan.idle[size])
@@ -133,6 +165,9 @@ def _reserve(cluster: Cluster, queue: Queue, plan: Plan, size: int, job: int, no
             move(cluster.nodes, plan.idle[later], place.node, request, place.gpus, TAKE)
     if row == 0:
         begin(cluster, queue, job, now)
+    elif plan.times[row] > now:
+        state = cluster.state[0]
+        state.next_start = min(state.next_start, plan.times[row])
     return size
 
 

@@ -11,8 +11,8 @@ instant all ends and then all submissions are absorbed, and there is one pass ov
   which it fits then. The nodes that the head leaves over are spare: a job that ends later may take
   as many nodes as are spare of those on which the head then fits, and would not beside it; if not
   all of them, those of the lowest numbers.
-- *Conservative* reserves particular nodes and GPUs for every waiting job, anew at every instant
-  (`cosimlib.nodes.reservations`).
+- *Conservative* reserves particular nodes and GPUs for every waiting job, anew at every instant,
+  and also acts when a reservation begins (`cosimlib.nodes.reservations`).
 
 A job that outlives its request is expected to end now. With one core per node and jobs that take
 whole nodes, starts are those of `simulate_fcfs`, `simulate_first_fit` and `simulate_easy`.
@@ -40,7 +40,7 @@ from cosimlib.nodes.placement import (
     count_fitting,
     measure,
 )
-from cosimlib.nodes.queue import CONSERVATIVE, EASY, JOB, POLICIES, Queue, simulate_passes
+from cosimlib.nodes.queue import CONSERVATIVE, EASY, JOB, POLICIES, queue_of, simulate_passes
 from cosimlib.nodes.requests import cluster_of, gpu_numbers, requests_of, typical_requests
 from cosimlib.nodes.reservations import simulate_reservations
 from cosimlib.nodes.schedule import NodeSchedule
@@ -132,15 +132,13 @@ def simulate_nodes(
     first, places = _places(jobs.nodes, seed)
     requested_time = np.where(np.isnan(jobs.requested_time), np.inf, jobs.requested_time)
     columns = jobs._asdict() | {"requested_time": requested_time, "first": first}
-    cluster.state["policy"] = rule
-    queue = Queue(
-        records(len(workload), JOB, request=number, start_time=np.nan, **columns),
-        places,
-        np.zeros_like(cluster.idle),
-    )
+    cluster.state["policy"], cluster.state["next_start"] = rule, np.inf
+    records_of_jobs = records(len(workload), JOB, request=number, start_time=np.nan, **columns)
+    queue = queue_of(records_of_jobs, places, cluster)
     simulate = simulate_reservations if rule == CONSERVATIVE else simulate_passes
     simulate(cluster, queue)
     start_time = np.array(queue.jobs.start_time)
+    _check_overdue(workload, start_time)
     return NodeSchedule(
         workload=workload,
         system=system,
@@ -247,6 +245,20 @@ def _check_fitting(
             f"{table['memory'].max():.10g} GB, {table['gpus'].max()} GPUs per node); drop it with "
             "Workload.keep"
         )
+
+
+def _check_overdue(workload: Workload, start_time: np.ndarray) -> None:
+    """Raise for the job that outlives its request by most if the simulation ended early."""
+    started = np.isfinite(start_time)
+    if started.all():
+        return
+    over = np.where(started, workload.jobs["run_time"] - workload.jobs["requested_time"], -np.inf)
+    job = int(over.argmax())
+    raise InvalidWorkloadError(
+        f"{workload.label(job)} outlives its request by {over[job]:.15g} s, while jobs of short "
+        "requests wait, whose reservations are made again and again; cut run times at requested "
+        "times, or drop it with Workload.keep"
+    )
 
 
 @kernel

@@ -18,7 +18,7 @@ from cosimlib.audit import (
 )
 from cosimlib.kernels.steps import step_function
 from cosimlib.ondemand.schedule import (
-    CHANGES_RATES,
+    CHANGES_SPEED,
     EVICTS_NOBODY,
     WITHOUT_WRITES,
     OnDemandSchedule,
@@ -39,22 +39,23 @@ ROUNDINGS = 8
 def audit_ondemand(schedule: OnDemandSchedule) -> None:
     """Raise an error if a schedule of batch jobs and bursts could not have happened.
 
-    - No more nodes are ever held than there are, and a job holds those that it asked for from its
-      start on, without a break until it ends or is evicted; under `shrink` no fewer than it needs,
-      at a speed that is their part of what it asked for.
-    - *Progress* is what each job computes: each attempt begins with what the eviction before it
-      kept, once that has been read, and the last one ends with the job's run time. A killed job
-      keeps its last application checkpoint, one whose checkpoint was written all that it did.
-    - *Bursts* are never evicted, start not before they are submitted, and run for their run time.
-      They hold no nodes of their own after that start, and never more than they asked for.
+    - *Nodes*: no more nodes are held at any time than there are. From its start on, a job holds the
+      nodes that it asked for, without a break until it ends or is evicted. Under `shrink` it may
+      hold fewer, down to what it needs, at a speed in proportion.
+    - *Progress* is what each job computes. Each attempt begins with the progress that the eviction
+      before it kept, once that has been read. The last attempt ends with the job's run time. A
+      killed job keeps its last application checkpoint, and a job whose checkpoint was written keeps
+      all that it did.
+    - *Bursts* start when they are submitted or later, run for their run time, and are never
+      evicted. No nodes are held for a burst after its start, and never more than it asked for.
     - *Checkpoints* to evict jobs are written one at a time, each for as long as it takes.
-    - *Turns*: under `share` only, jobs and bursts stand still for each other, and go on from
-      where they were; what they hold together is no more than there is at any time.
+    - *Turns*: jobs and bursts stand still for each other only under `share`, and go on from where
+      they were. What they hold together is never more than there is.
     - *Policies*: under `wait`, `reserve` and `share` nobody is evicted, under `kill`, `preempt` and
-      `shrink` nobody writes; of reserved nodes, batch jobs that fit on the others leave those free
-      that no burst uses.
-    - *Windows*: no job starts, also after an eviction, and no nodes are held for a burst, while
-      more nodes are taken than the calendar leaves open.
+      `shrink` nobody writes. Batch jobs that fit on the nodes that are not reserved leave those
+      reserved nodes free that no burst uses.
+    - *Windows*: while more nodes are taken than the calendar leaves open, no job starts, also after
+      an eviction, and no more nodes are held for a burst.
 
     Raises
     ------
@@ -70,9 +71,10 @@ def audit_ondemand(schedule: OnDemandSchedule) -> None:
     _check_writes(schedule)
     _check_policy(schedule)
     check_capacity(schedule)
-    anew = table.sort_values("start", kind="stable").drop_duplicates(["job", "attempt"])
+    in_order = table.sort_values("start", kind="stable")
+    attempts = in_order.drop_duplicates(["job", "attempt"])["start"]
     held = table.loc[table["kind"] == "hold", "start"]
-    check_calendar(schedule, np.union1d(anew["start"], held))
+    check_calendar(schedule, np.union1d(attempts, held))
 
 
 def _demand_of(
@@ -108,10 +110,8 @@ def _check_stretches(schedule: OnDemandSchedule) -> None:
     demand("before", before, before >= 0, "progress from 0")
     idle = np.isin(kind, ["read", "write", "stand", "turn"])
     demand("after", after, ~idle | (after == before), "the same progress as before")
-    least, most = _computing_time(schedule, table)
     length, exact = (end - start) * nodes / wanted, _exact(schedule)
-    fine = (length >= least - exact) & (length <= most + exact)
-    fine |= (kind == "burst") & (np.abs(after - before - length) <= exact)
+    fine = np.abs(after - before - length) <= exact
     demand(
         "after",
         after,
@@ -122,7 +122,7 @@ def _check_stretches(schedule: OnDemandSchedule) -> None:
 
 def _exact(schedule: OnDemandSchedule, *, slower: bool = True) -> float:
     """Seconds by which sums of times may differ; `slower` where jobs may have gone slower."""
-    slower = slower and schedule.mechanism in CHANGES_RATES
+    slower = slower and schedule.mechanism in CHANGES_SPEED
     ends = schedule.end_time[np.isfinite(schedule.end_time)]
     last = float(np.abs(ends).max(initial=0.0))
     return (ROUNDED if slower else EXACT) + ROUNDINGS * float(np.spacing(last))
@@ -135,23 +135,6 @@ def _may_shrink(schedule: OnDemandSchedule, nodes: np.ndarray) -> np.ndarray:
     job = schedule.stretches["job"].to_numpy()
     wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
     return (nodes >= schedule.least_nodes[job]) & (nodes <= wanted)
-
-
-def _computing_time(
-    schedule: OnDemandSchedule, table: pd.DataFrame
-) -> tuple[np.ndarray, np.ndarray]:
-    """Least and most seconds that the progress of each stretch takes, checkpoints included.
-
-    A checkpoint is due at each multiple of the interval; that of the last may be under way.
-    """
-    own = schedule.checkpoints.iloc[table["job"].to_numpy()]
-    interval, charge = own["interval"].to_numpy(), own["charge"].to_numpy()
-    before, after, left = (table[name].to_numpy() for name in ("before", "after", "left"))
-    passed = np.maximum(np.ceil(after / interval) - 1 - np.floor(before / interval), 0)
-    advances = after > before
-    least = np.where(advances, left + after - before + passed * charge, 0.0)
-    at_checkpoint = advances & (after % interval == 0)
-    return least, np.where(advances, least + np.where(at_checkpoint, charge, 0.0), left)
 
 
 def _check_attempts(schedule: OnDemandSchedule) -> None:
@@ -284,19 +267,16 @@ def _check_kept(schedule: OnDemandSchedule) -> None:
     action = table["action"].astype("str").to_numpy()
     job, done, kept = (table[name].to_numpy() for name in ("job", "done", "kept"))
     interval = schedule.checkpoints["interval"].to_numpy()[job]
-    charge = schedule.checkpoints["charge"].to_numpy()[job]
     demand = partial(demand_column, schedule, job=job)
     demand("action", action, np.isin(action, ["kill", "app", "sys"]), "kill, app or sys")
     demand("job", job, ~schedule.on_demand[job], "a batch job: bursts are never evicted")
     former = table.groupby("job")["kept"].shift(fill_value=0.0).to_numpy()
     last = done - done % interval
-    # A checkpoint whose own writing costs time may not have been whole.
-    older = np.where((charge > 0) & (done == last), np.maximum(last - interval, 0.0), last)
-    fine = (kept == np.maximum(former, last)) | (kept == np.maximum(former, older))
+    fine = kept == np.maximum(former, last)
     written = np.isin(action, ["app", "sys"])
     demand("kept", kept, np.where(written, kept == done, fine), "what its last checkpoint holds")
-    at_own = (done % interval == 0) & (done > 0)
-    demand("done", done, (action != "app") | at_own, "a multiple of its interval")
+    at_checkpoint = (done % interval == 0) & (done > 0)
+    demand("done", done, (action != "app") | at_checkpoint, "a multiple of its interval")
 
 
 def _check_bursts(schedule: OnDemandSchedule) -> None:
@@ -324,13 +304,12 @@ def _check_writes(schedule: OnDemandSchedule) -> None:
     evicted = schedule.evictions[schedule.evictions["action"].isin(["app", "sys"])]
     last = dict(zip(attempt_keys(writes).tolist(), (end - start).tolist(), strict=True))
     wrote = np.array([last.get(key, 0.0) for key in attempt_keys(evicted).tolist()])
-    own = schedule.checkpoints.iloc[evicted["job"].to_numpy()]
+    checkpoints = schedule.checkpoints.iloc[evicted["job"].to_numpy()]
     of_application = (evicted["action"] == "app").to_numpy()
-    takes = np.where(of_application, own["app_write"].to_numpy(), own["sys_write"].to_numpy())
-    in_time = of_application & (own["charge"].to_numpy() > 0) & (wrote == 0.0)
+    takes = np.where(of_application, checkpoints["app_write"], checkpoints["sys_write"])
     evicted = evicted.assign(wrote=wrote, takes=takes)
     message = "writes its checkpoint for {:.15g} s until t={:.15g}; it takes {:.15g} s"
-    _demand_of(schedule, evicted, (wrote == takes) | in_time, message, "wrote", "time", "takes")
+    _demand_of(schedule, evicted, wrote == takes, message, "wrote", "time", "takes")
 
 
 def _check_policy(schedule: OnDemandSchedule) -> None:

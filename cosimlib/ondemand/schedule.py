@@ -19,7 +19,6 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.eviction.problem import ACTIONS
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import node_hours_by_use
 from cosimlib.ondemand.state import COMPUTE
@@ -36,7 +35,7 @@ RUN_USE, HOLD_USE, KILLED_USE, CHECKPOINT_USE, REREAD_USE, CONTAINER_USE = (
 )
 
 USE_OF_KIND = np.array([REREAD_USE, RUN_USE, CHECKPOINT_USE, HOLD_USE, HOLD_USE, RUN_USE, HOLD_USE])
-"""The use of each of `KINDS`; a job that computes may also write its own checkpoints."""
+"""The use of each of `KINDS`; what a job computes may get lost."""
 
 LEDGER = ("batch", "bursts", "containers", "lost", "writing", "blocked", "rereading", "idle")
 """Uses of node-hours: work of batch jobs that is kept, of bursts, of filler containers; work to be
@@ -52,8 +51,8 @@ EVICTS_NOBODY = ("wait", "reserve", "share")
 WITHOUT_WRITES = ("kill", "preempt", "shrink")
 """Mechanisms by which jobs are evicted without a checkpoint."""
 
-CHANGES_RATES = ("shrink", "share")
-"""Mechanisms by which jobs go slower: all times are rounded to `state.GRAIN`, a millionth."""
+CHANGES_SPEED = ("shrink", "share")
+"""Mechanisms under which jobs go slower: all times are rounded to `state.GRAIN`, a millionth."""
 
 LONGEST_DELAY = 900.0
 """Of bursts without the column: the paper's latest deadline, seconds."""
@@ -70,12 +69,11 @@ class OnDemandSchedule(Schedule):
     on_demand : np.ndarray
         Whether each job is a burst.
     mechanism : str
-        How bursts get their nodes, one of `simulation.POLICIES`; `policy` names it with its knobs.
+        How bursts get their nodes, one of `policies.POLICIES`; `policy` names it with its knobs.
     stretches : pd.DataFrame
         What each job did, one row per stretch, in order of its end: `kind`, one of `KINDS`, `job`,
         `attempt` (0, 1, …, of a job), `start`, `end` (s), `nodes`, progress `before` and `after`
-        (s of its run time), and `left`, seconds that an application checkpoint in progress at the
-        start still takes. Of kind `hold` are nodes held for the burst named; `stand` and `write`
+        (s of its run time). Of kind `hold` are nodes held for the burst named; `stand` and `write`
         are jobs that make way, until and while their checkpoint is written; `turn` are nodes that
         stand still because those who share them have their turn. A burst's turns since the sharing
         last changed are shown as one, and before those of its hosts.
@@ -83,7 +81,7 @@ class OnDemandSchedule(Schedule):
         One row per eviction: `job`, `attempt`, `burst`, `action` (`kill`, `app` or `sys`),
         `decided`, `since` (when it stopped), `time`, and the progress `done` and `kept` (s).
     checkpoints : pd.DataFrame
-        `interval`, `app_write`, `sys_write`, `charge` (s) of each job.
+        `interval`, `app_write`, `sys_write` (s) of each job.
     reserved : int
         Nodes kept for bursts.
     least_nodes : np.ndarray, optional
@@ -110,20 +108,30 @@ class OnDemandSchedule(Schedule):
         are nodes held for a burst, whose job is named, and nodes that stand still, to make way or
         for the turn of others. Of `container`, with job −1, are nodes on which containers work.
         """
-        rows = _uses(self._stretch_records())
+        rows = self._uses()
         if self.start_up is not None:
             rows = np.concatenate([rows, self._containers(rows)])
         use = pd.Categorical.from_codes(rows[:, 4].astype(np.int8), categories=list(USES))
         return allocation_table(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], use)
 
-    def _stretch_records(self) -> np.recarray:
-        """The bridge to the kernels: one record per stretch."""
-        table, kind = self.stretches, self.stretches["kind"].cat.codes
-        columns = {name: table[name] for name in ("job", "nodes", "start", "end", "before", "left")}
-        own = self.checkpoints.iloc[table["job"]]
-        columns |= {name: own[name].to_numpy() for name in ("interval", "charge")}
-        speed = table["nodes"] / self.workload.jobs["nodes"].to_numpy()[table["job"]]
-        return records(len(table), STRETCH, kind=kind, kept=self._kept(), speed=speed, **columns)
+    def _uses(self) -> np.ndarray:
+        """Rows of job, start, end, nodes, use: stretches, cut where what is computed gets lost."""
+        table, kind = self.stretches, self.stretches["kind"].cat.codes.to_numpy()
+        job, nodes, start, end, before = (
+            table[name].to_numpy() for name in ("job", "nodes", "start", "end", "before")
+        )
+        speed = nodes / self.workload.jobs["nodes"].to_numpy()[job]
+        computes = kind == COMPUTE
+        cut = end.copy()
+        until_lost = (self._kept() - before)[computes] / speed[computes]
+        lost_from = np.maximum(start[computes], start[computes] + until_lost)
+        cut[computes] = np.minimum(end[computes], lost_from)
+        use = USE_OF_KIND[kind]
+        parts = np.empty((len(table), 2, 5))
+        parts[:, 0] = np.column_stack([job, start, cut, nodes, use])
+        parts[:, 1] = np.column_stack([job, cut, end, nodes, np.full(len(table), KILLED_USE)])
+        rows = parts.reshape(-1, 5)
+        return rows[(rows[:, 1] < rows[:, 2]) & (rows[:, 3] > 0)]
 
     def _containers(self, rows: np.ndarray) -> np.ndarray:
         """The rows of containers that work on what these rows leave idle."""
@@ -166,6 +174,24 @@ def ledger(
     schedule : OnDemandSchedule
     start, end : float, optional
         Seconds; by default from the first submission to the last end.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.synthetic.theta(200, seed=0)
+    >>> bursts = cs.ondemand.draw_bursts(workload, rate=4, nodes=1024, seed=0)
+    >>> schedule = cs.simulate_ondemand(workload, workload.machine, bursts, policy="kill")
+    >>> cs.ondemand.ledger(schedule).round()
+    use
+    batch         172533.0
+    bursts          8192.0
+    containers         0.0
+    lost            2172.0
+    writing            0.0
+    blocked            0.0
+    rereading        392.0
+    idle           73156.0
+    Name: node_hours, dtype: float64
     """
     first, last = schedule.span
     start, end = first if start is None else start, last if end is None else end
@@ -201,6 +227,15 @@ def measure(schedule: OnDemandSchedule) -> dict[str, float]:
         shrink; `kept` and `filled`, the shares of the machine's node-hours, from the first
         submission to the last, that are work of batch jobs or bursts, and of containers. NaN if
         there is nothing to take a mean of.
+
+    Examples
+    --------
+    >>> import cosimlib as cs
+    >>> workload = cs.synthetic.theta(200, seed=0)
+    >>> bursts = cs.ondemand.draw_bursts(workload, rate=4, nodes=1024, seed=0)
+    >>> schedule = cs.simulate_ondemand(workload, workload.machine, bursts, policy="kill")
+    >>> round(cs.ondemand.measure(schedule)["overhead"], 1)
+    320.5
     """
     bursts, batch = schedule.bursts, ~schedule.on_demand
     run_time = schedule.workload.jobs["run_time"]
@@ -239,81 +274,18 @@ def attempt_keys(table: pd.DataFrame) -> np.ndarray:
 
 
 def stretch_table(rows: np.ndarray) -> pd.DataFrame:
-    """`OnDemandSchedule.stretches` of the log's rows."""
-    names = ("job", "attempt", "start", "end", "nodes", "before", "after", "left")
+    """`OnDemandSchedule.stretches` of the log's rows (`state.STRETCH`)."""
+    names = ("job", "attempt", "start", "end", "nodes", "before", "after")
     kind = pd.Categorical.from_codes(rows["kind"].astype(np.int8), categories=list(KINDS))
     return pd.DataFrame({"kind": kind} | {name: rows[name].copy() for name in names})
 
 
 def eviction_table(rows: np.ndarray) -> pd.DataFrame:
-    """`OnDemandSchedule.evictions` of the log's rows."""
-    names = {
-        "job": "job",
-        "attempt": "attempt",
-        "burst": "burst",
-        "action": "action",
-        "decided": "decided",
-        "since": "start",
-        "time": "end",
-        "done": "after",
-        "kept": "before",
-    }
-    table = pd.DataFrame({name: rows[field].copy() for name, field in names.items()})
+    """`OnDemandSchedule.evictions` of the log's rows (`state.EVICTION`)."""
+    names = ("job", "attempt", "burst", "action", "decided", "since", "time", "done", "kept")
+    table = pd.DataFrame({name: rows[name].copy() for name in names})
     action = pd.Categorical.from_codes(table["action"], categories=list(ACTIONS))
     return table.assign(action=action)
-
-
-STRETCH = record_type(
-    floats="start end before left kept interval charge speed", integers="kind job nodes"
-)
-"""A stretch of `OnDemandSchedule.stretches` with what its job has: `kept` is the progress of the
-attempt that was not lost; `speed` the part of the nodes asked for that the job has."""
-
-
-@kernel
-def _uses(stretches: np.recarray) -> np.ndarray:
-    """Rows of job, start, end, nodes, use: stretches cut at checkpoints and where loss begins."""
-    rows = [(0.0, 0.0, 0.0, 0.0, 0.0) for _ in range(0)]
-    for stretch in stretches:
-        if stretch.kind == COMPUTE:
-            _cut(rows, stretch)
-        else:
-            _add(rows, stretch, stretch.start, stretch.end, USE_OF_KIND[stretch.kind])
-    table = np.empty((len(rows), 5))
-    for place in range(len(rows)):
-        for column in range(5):
-            table[place, column] = rows[place][column]
-    return table
-
-
-@kernel
-def _cut(rows, stretch):
-    """Cut one stretch of computing: run, then killed, with the application's own checkpoints.
-
-    At part of full speed all of this takes longer.
-    """
-    now, end, done, kept = stretch.start, stretch.end, stretch.before, stretch.kept
-    interval, charge, speed = stretch.interval, stretch.charge, stretch.speed
-    if stretch.left > 0.0:
-        _add(rows, stretch, now, min(now + stretch.left / speed, end), CHECKPOINT_USE)
-        now += stretch.left / speed
-    while now < end:
-        checkpoint = np.inf
-        if charge > 0.0:
-            checkpoint = interval * (np.floor(done / interval) + 1.0)
-        stop = min(end, now + (checkpoint - done) / speed)
-        split = min(stop, max(now, now + (kept - done) / speed))
-        _add(rows, stretch, now, split, RUN_USE)
-        _add(rows, stretch, split, stop, KILLED_USE)
-        _add(rows, stretch, stop, min(end, stop + charge / speed), CHECKPOINT_USE)
-        now, done = stop + charge / speed, checkpoint
-
-
-@kernel
-def _add(rows, stretch, start, end, use):
-    """Add a part of a stretch, unless it has no length or no nodes."""
-    if start < end and stretch.nodes > 0:
-        rows.append((float(stretch.job), start, end, float(stretch.nodes), float(use)))
 
 
 @kernel

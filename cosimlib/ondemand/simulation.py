@@ -8,61 +8,74 @@ comes, and pays the cost.
 waits again at the place of its submission. It starts again from its last checkpoint, once that has
 been read. Without bursts the schedule is that of `simulate_easy`.
 
-*Checkpoints.* Applications write one whenever their progress reaches a multiple of their interval.
-The run times of a log include this time (``charged="included"``), or each checkpoint costs its
-writing time in addition (``"added"``), for requested times too. To make way for a burst, a job
-writes one of the paper's two kinds: `app`, when the application reaches its next checkpoint, or
-`sys`, at once. The file system writes these one after another; a job stops when it is ready to
-write. Reading takes as long as writing, whatever else is read or written. All these times are whole
-seconds.
+*Checkpoints.* Applications write a checkpoint whenever their progress reaches a multiple of their
+interval. The run times of a log include this time. To make way for a burst, a job writes one of the
+paper's two kinds: `app`, when the application reaches its next checkpoint, or `sys`, at once. The
+file system writes these one after another. A job stops when it is ready to write. Reading takes as
+long as writing, whatever else is read or written. All these times are whole seconds.
 
-*Bursts* are jobs with `longest_delay` (s), after which a start misses its deadline. They may have a
-notice: at `notice_time` the scheduler learns of the burst and its `expected_time` of arrival.
-Bursts are never evicted. Under `wait` they stand before all batch jobs in the queue. Under
-`reserve`, ``reserved`` nodes are kept for them in addition; batch jobs use these only if they are
-too wide for the other nodes. Under the other policies a burst takes the free nodes and evicts jobs
-for the rest: `kill` kills those that lose least, `greedy` and `dynamic` use the paper's solvers.
-`cosimlib.ondemand.kernel` has the rules: jobs are killed when the burst starts, not before.
-`cosimlib.ondemand.planning` has the choice between sets that lose equally little, and the order of
-writing.
+*Bursts* are jobs with a `longest_delay` (s), after which a start misses its deadline. Bursts are
+never evicted, and run at full speed from start to end, except under `share`. Bursts that wait for
+nodes are served in the order in which they were called: by their notice if that is used, or else by
+their arrival. An eviction may free more nodes than the burst needs. These go to the other waiting
+bursts at the same instant, in the order of their calls, and only after that to batch jobs.
 
-*Deadlines.* There is a plan for each whole step of delay up to the longest. `deadline` chooses one:
-``"earliest"``; ``"least_loss"``, the one that loses the fewest node-hours, and of these the
-earliest; or ``"weighted"``, least ``loss + weight · delay`` in node-hours and hours.
+*Policies* say how bursts get their nodes:
 
-*Malleable jobs* and *time-sharing* avoid evictions. Under `shrink`, jobs give part of their nodes
-to a burst, and take free nodes back when it is over, before the queue does. On part of its nodes a
-job is slower in proportion. Under `share`, a burst and running jobs take turns on the nodes that
-the burst lacks. The burst gets the share `turn` of the time and takes longer; memory is assumed to
-suffice for both. A parallel job that shares some of its nodes waits with all of them. See
-`cosimlib.ondemand.planning`.
+============================== =====================================================================
+`wait`                         Bursts stand before all batch jobs in the queue.
+`reserve`                      As `wait`, and nodes are kept for bursts. Batch jobs use these nodes
+                               only if they are too wide for the others.
+`kill`                         The jobs are killed that lose least together.
+`greedy`, `dynamic`            Jobs are killed or write checkpoints, by the solvers of Maurya et al.
+`dynamic_blocked`              As `dynamic`; the loss includes the nodes that stand still.
+`preempt`                      Jobs are killed one after the other, by ascending loss.
+`shrink`                       Malleable jobs give part of their nodes, and take free nodes back
+                               later, before the queue does (`cosimlib.ondemand.shrinking`).
+`share`                        Bursts and jobs take turns on the nodes that the bursts lack; memory
+                               is assumed to suffice for both (`cosimlib.ondemand.sharing`).
+============================== =====================================================================
+
+Under the last seven, a burst takes the free nodes first, and jobs make way for the rest. Jobs are
+killed when the burst starts, not before. `cosimlib.ondemand.kernel` has the rules of that, and
+`cosimlib.ondemand.planning` the choice between sets that lose equally little, and the order of
+writing. Under `greedy`, `dynamic` and `dynamic_blocked` there is a plan for each whole step of
+delay up to the longest, and the policy's `deadline` chooses one of them (`Evict`).
+
+*Notices.* A burst may have a notice: at `notice_time` the scheduler learns of the burst and its
+`expected_time` of arrival. Under the notice ``"collect"``, free nodes are held from the notice on.
+Under ``"prepare"``, the burst is served `lead` seconds before its expected arrival, by a plan that
+may take until that arrival plus the longest delay. Under ``"predict"``, jobs are stopped after
+their last checkpoint before the expected arrival (`cosimlib.ondemand.stopping`). Nodes held for a
+burst are released if it has not come `patience` seconds after its expected arrival.
 
 *Fan, Rich, Allcock, Papka and Lan* (Hybrid Workload Scheduling on HPC Systems, arXiv 2109.05412)
-have six mechanisms. At the notice: nothing (N: ``"ignore"``), collect nodes until the actual
-arrival (CUA: ``"collect"``) or until the predicted one (CUP: ``"predict"``, see
-`cosimlib.ondemand.planning`). At the arrival: preempt (PAA: `preempt`, least loss first), or shrink
-and then preempt (SPAA: `shrink`). We know their abstract and summaries, not their full text, and
-assume: a job is malleable with probability `malleable`, not by its project; it starts on all its
-nodes, and needs at least the share `least` of them; SPAA shrinks no job if shrinking is not enough,
-and preempts instead; preempted malleable jobs continue from their last checkpoint as others do,
-without warning; setting up a job again costs nothing; chosen jobs that are not needed are spared.
+have six mechanisms: one of three at the notice, and one of two at the arrival.
+
+====================================== =============================== =============================
+at the notice                          PAA: preempt, least loss first  SPAA: shrink, or else preempt
+====================================== =============================== =============================
+N: nothing                             `preempt`, ``"ignore"``         `shrink`, ``"ignore"``
+CUA: collect until the burst comes     `preempt`, ``"collect"``        `shrink`, ``"collect"``
+CUP: collect until it is predicted to  `preempt`, ``"predict"``        `shrink`, ``"predict"``
+====================================== =============================== =============================
+
+We know their abstract and summaries, not their full text, and assume the following. A job is
+malleable with a fixed probability, not by its project. It starts on all its nodes, and needs at
+least a fixed share of them. SPAA shrinks no job if shrinking is not enough, and preempts instead.
+Preempted malleable jobs continue from their last checkpoint as others do, without warning. To set
+up a job again costs nothing. Chosen jobs that are not needed are spared.
 
 *Fillers.* With `start_up`, containers run on all idle nodes, and never delay a job or burst
 (`cosimlib.ondemand.schedule`).
 
-*Notices*: ``"ignore"``; ``"collect"``: free nodes are held from the notice on; ``"prepare"``: the
-burst is served `lead` seconds before its expected arrival, by a plan that may take until that
-arrival plus the longest delay; ``"predict"``: from the notice on, jobs are stopped after their last
-checkpoint before the expected arrival. Nodes held for a burst are released if it has not come
-`patience` seconds after its expected arrival.
-
 *Calendars* (`cosimlib.calendar`). Batch jobs, and bursts under `wait`, follow EASY's rule: none
-starts where its requested time would cross a known window, unless enough nodes stay open. For an
-evicted job that is what is left of it after the checkpoint, and the time to read that. Under the
-other policies a burst starts as soon as it has open nodes, and may run into a window, which waits
-for it. A window takes idle nodes first, then nodes held for bursts, of which the last called gives
-first. While a window waits for nodes, no burst chooses jobs to evict. Windows kill nobody, and the
-policies of `WITHOUT_CALENDAR` take none.
+starts where its requested time would cross a known window, unless enough nodes stay open. The
+request of an evicted job is what is left of it after the checkpoint, and the time to read that.
+Under the other policies a burst starts as soon as it has open nodes, and may run into a window,
+which waits for it. A window takes idle nodes first, then nodes held for bursts, of which the last
+called gives first. While a window waits for nodes, no burst chooses jobs to evict. Windows kill
+nobody. `reserve`, `shrink` and `share` take no calendar.
 """
 
 from dataclasses import replace
@@ -74,48 +87,27 @@ from cosimlib import checks as check
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.eviction.problem import checkpoint_table
 from cosimlib.kernels.records import records
-from cosimlib.ondemand import planning
 from cosimlib.ondemand.kernel import simulate
+from cosimlib.ondemand.policies import (
+    HOURLY,
+    NOTICES,
+    POLICIES,
+    Checkpoints,
+    Notice,
+    Policy,
+    Shrink,
+)
 from cosimlib.ondemand.schedule import (
-    CHANGES_RATES,
+    CHANGES_SPEED,
     EVICTS_NOBODY,
     OnDemandSchedule,
     eviction_table,
     merge,
     stretch_table,
 )
-from cosimlib.ondemand.state import GRAIN, JOB, STATE
+from cosimlib.ondemand.state import GRAIN, REQUEST, RULES
 from cosimlib.system import System
 from cosimlib.workload import Workload, check_run
-
-POLICIES = {
-    "wait": planning.NO_SOLVER,
-    "reserve": planning.NO_SOLVER,
-    "kill": planning.LEAST_LOSS_KILL,
-    "greedy": planning.GREEDY,
-    "dynamic": planning.DYNAMIC,
-    "dynamic_blocked": planning.DYNAMIC_BLOCKED,
-    "preempt": planning.PREEMPT,
-    "shrink": planning.SHRINK,
-    "share": planning.SHARE,
-}
-DEADLINES = {
-    "earliest": planning.EARLIEST,
-    "least_loss": planning.LEAST_LOSS,
-    "weighted": planning.WEIGHTED,
-}
-NOTICES = {
-    "ignore": planning.IGNORE,
-    "collect": planning.COLLECT,
-    "prepare": planning.PREPARE,
-    "predict": planning.PREDICT,
-}
-CHARGES = ("included", "added")
-WITHOUT_CALENDAR = ("reserve", "shrink", "share")
-"""Policies that take no calendar."""
-
-MOST_CHECKPOINTS = 10_000_000
-"""Checkpoints of all jobs at most that cost time, each of which is a row."""
 
 
 def simulate_ondemand(
@@ -123,21 +115,10 @@ def simulate_ondemand(
     system: System,
     bursts: Workload | None = None,
     *,
-    policy: str = "dynamic",
-    deadline: str = "least_loss",
-    weight: float = 0.0,
-    notice: str = "ignore",
-    reserved: int = 0,
-    step: float = 60.0,
-    lead: float = 900.0,
-    patience: float = 600.0,
-    malleable: float = 0.3,
-    least: float = 0.2,
-    turn: float = 0.5,
+    policy: str | Policy = "dynamic",
+    notice: str | Notice = "ignore",
+    checkpoints: Checkpoints = HOURLY,
     start_up: float | None = None,
-    interval: float | str | None = 3600.0,
-    charged: str = "included",
-    node_mtbf: float = 157_680_000.0,
     seed: int = 0,
     calendar: Calendar = ALWAYS_OPEN,
 ) -> OnDemandSchedule:
@@ -152,29 +133,17 @@ def simulate_ondemand(
     bursts : Workload, optional
         On-demand jobs with the same time 0. Additional columns: `longest_delay` (s, 900 if
         missing), `notice_time` and `expected_time` (s, NaN: no notice); see `synthetic.bursts`.
-    policy : str, default "dynamic"
-        One of `POLICIES`.
-    deadline : {"least_loss", "earliest", "weighted"}
-    weight : float, default 0.0
-        Node-hours that an hour of delay is worth, for ``"weighted"``.
-    notice : {"ignore", "collect", "prepare", "predict"}
-    reserved : int, default 0
-        Nodes kept for bursts; only under `reserve`.
-    step : float, default 60.0
-        Seconds between two deadlines.
-    lead, patience : float, default 900.0, 600.0
-        Seconds.
-    malleable, least : float, default 0.3, 0.2
-        Under `shrink`: share of the jobs that may shrink, and the share of their nodes that these
-        need (Fan et al.).
-    turn : float, default 0.5
-        Under `share`: share of the time that a burst gets on shared nodes.
+    policy : str or Policy, default "dynamic"
+        How bursts get their nodes: one of `Wait`, `Reserve`, `Evict`, `Shrink`, `Share`, with their
+        knobs; or a name of `POLICIES`, for the same with default values.
+    notice : {"ignore", "collect", "prepare", "predict"} or Notice
+        What the scheduler does at the notice of a burst.
+    checkpoints : Checkpoints, optional
+        How often the applications write checkpoints; by default after each hour of progress.
     start_up : float, optional
         Seconds that filler containers take to start; None: no containers.
-    interval, node_mtbf, seed
-        Parameters of checkpoints, see `checkpoint_table`.
-    charged : {"included", "added"}
-        Whether applications' checkpoints are part of the run times.
+    seed : int, default 0
+        Of the memory drawn per job (see `checkpoint_table`), and of the jobs that are malleable.
     calendar : Calendar, optional
         When nodes are closed, with ``on_overrun="wait"``; not under `reserve`, `shrink` or `share`,
         nor with containers.
@@ -207,83 +176,65 @@ def simulate_ondemand(
     check_run(workload, system)
     if bursts is not None:
         check.instance("bursts", bursts, Workload, expected="a Workload, as synthetic.bursts draws")
-    _check(policy, deadline, weight, notice, reserved, step, lead, patience, interval, charged)
-    _check_shares(malleable, least, turn, start_up)
-    check.seconds("node_mtbf", node_mtbf, above=0)
+    policy, notice = Policy.of(policy, system), Notice.of(notice)
+    check.instance("checkpoints", checkpoints, Checkpoints)
     check.seed(seed)
+    if start_up is not None:
+        check.seconds("start_up", start_up)
     _check_calendar(calendar, policy, start_up)
     workload.arrays(system)
-    most = system.total_nodes
-    if policy == "reserve":
-        check.whole("reserved", reserved, 1, most, where="reserve")
-    writes = policy not in EVICTS_NOBODY or charged == "added"
-    checkpoints = _checkpoints_of(workload, system, writes, interval, node_mtbf, seed)
+    table = _checkpoints_of(workload, system, policy, checkpoints, seed)
     joined, batch_rows = merge(workload, bursts, system)
-    joined = _in_grains(joined) if policy in CHANGES_RATES else joined
-    checkpoints = checkpoints.set_index(batch_rows).reindex(joined.jobs.index)
-    checkpoints = checkpoints.fillna({"interval": np.inf, "app_write": 0.0, "sys_write": 0.0})
+    if policy.mechanism in CHANGES_SPEED:
+        joined = _in_grains(joined)
+    table = table.set_index(batch_rows).reindex(joined.jobs.index)
+    table = table.fillna({"interval": np.inf, "app_write": 0.0, "sys_write": 0.0})
     least_nodes = np.array(joined.jobs["nodes"], dtype=np.int64)
-    least_nodes[batch_rows] = _draw_least_nodes(workload.jobs, malleable, least, seed)
-    jobs = _job_arrays(joined, system, checkpoints, charged, notice, lead, least_nodes)
-    rules = records(
-        1,
-        STATE,
-        total_nodes=most,
-        reserved=reserved,
-        solver=POLICIES[policy],
-        deadline=DEADLINES[deadline],
-        weight=weight,
-        step=step,
-        notice=NOTICES[notice],
-        patience=patience,
-        turn=turn,
-    )
-    _check_checkpoints(joined, jobs)
-    start_time, end_time, stretches, evictions = simulate(jobs, rules, calendar=calendar)
+    # Drawn under every policy, so that measures of malleable jobs are of the same jobs.
+    malleable = policy if isinstance(policy, Shrink) else Shrink()
+    least_nodes[batch_rows] = malleable.draw_least_nodes(least_nodes[batch_rows], seed)
+    requests = _requests(joined, system, table, notice, least_nodes)
+    rules = _rules(policy, notice, system)
+    start_time, end_time, stretches, evictions = simulate(requests, rules, calendar=calendar)
     return OnDemandSchedule(
         joined,
         system,
-        _name(policy, deadline, weight, notice, reserved, calendar),
+        _name(policy, notice, calendar),
         start_time,
         end_time,
-        on_demand=jobs.on_demand == 1,
-        mechanism=policy,
+        on_demand=requests.on_demand == 1,
+        mechanism=policy.mechanism,
         stretches=stretch_table(stretches),
         evictions=eviction_table(evictions),
-        checkpoints=checkpoints.assign(charge=jobs.charge),
-        reserved=int(reserved),
+        checkpoints=table,
+        reserved=int(rules.reserved[0]),
         least_nodes=least_nodes,
         start_up=start_up,
         calendar=calendar,
     )
 
 
-def _check(
-    policy: str,
-    deadline: str,
-    weight: float,
-    notice: str,
-    reserved: int,
-    step: float,
-    lead: float,
-    patience: float,
-    interval: float | str | None,
-    charged: str,
-) -> None:
-    """Raise an error for the first argument that is out of its range."""
-    check.choice("policy", policy, POLICIES)
-    check.choice("deadline", deadline, DEADLINES)
-    check.number("weight", weight, least=0, kind="node-hours per hour of delay,")
-    check.choice("notice", notice, NOTICES)
-    unused = reserved == 0 or policy == "reserve"
-    check.that("reserved", reserved, unused, "0 unless policy='reserve'")
-    check.seconds("step", step, above=0)
-    check.seconds("lead", lead)
-    check.seconds("patience", patience)
-    check.choice("charged", charged, CHARGES)
-    fine = interval == "daly" if isinstance(interval, str) else check.is_number(interval)
-    fine = fine and (isinstance(interval, str) or 0 < interval < np.inf)  # type: ignore[operator]
-    check.that("interval", interval, fine, "seconds above 0, or 'daly'", none="for no checkpoints")
+def _check_calendar(calendar: Calendar, policy: Policy, start_up: float | None) -> None:
+    """Raise an error for a calendar that this simulation cannot follow."""
+    check.instance("calendar", calendar, Calendar)
+    if len(calendar):
+        expected = "one that takes a calendar: wait, or one that evicts"
+        check.that("policy", policy.mechanism, policy.takes_calendar, expected)
+        waits = calendar.on_overrun == "wait"
+        check.that("on_overrun", calendar.on_overrun, waits, "'wait' on a machine with bursts")
+        expected = "None: with a calendar no containers run"
+        check.that("start_up", start_up, start_up is None, expected)
+
+
+def _checkpoints_of(
+    workload: Workload, system: System, policy: Policy, checkpoints: Checkpoints, seed: int
+) -> pd.DataFrame:
+    """The checkpoints of batch jobs; without any where the policy evicts nobody."""
+    if policy.mechanism not in EVICTS_NOBODY and len(workload):
+        interval, node_mtbf = checkpoints.interval, checkpoints.node_mtbf
+        return checkpoint_table(workload, system, interval=interval, node_mtbf=node_mtbf, seed=seed)
+    none = {"interval": np.inf, "app_write": 0.0, "sys_write": 0.0}
+    return pd.DataFrame(none, index=workload.jobs.index, dtype=np.float64)
 
 
 def _in_grains(joined: Workload) -> Workload:
@@ -294,118 +245,49 @@ def _in_grains(joined: Workload) -> Workload:
     return replace(joined, jobs=jobs.assign(**rounded))
 
 
-def _check_checkpoints(workload: Workload, jobs: np.recarray) -> None:
-    """Raise an error if checkpoints that cost time, each of which is a row, are too many."""
-    number = np.where(jobs.charge > 0, jobs.run_time / jobs.interval, 0.0)
-    if number.size:
-        job = int(number.argmax())
-        where = f"{workload.label(job)} runs for {jobs.run_time[job]:.15g} s"
-        advice = "give a longer interval, or charged='included'"
-        check.room(
-            "checkpoints of all jobs",
-            float(number.sum()),
-            advice,
-            most=MOST_CHECKPOINTS,
-            where=where,
-        )
-
-
-def _check_shares(malleable: float, least: float, turn: float, start_up: float | None) -> None:
-    """Raise an error for the first of these that is out of its range."""
-    for name, value in (("malleable", malleable), ("least", least)):
-        fine = check.is_number(value) and 0 <= value <= 1
-        check.that(name, value, fine, "a share from 0 to 1")
-    fine = check.is_number(turn) and 0 < turn < 1
-    check.that("turn", turn, fine, "a part of the time between 0 and 1")
-    if start_up is not None:
-        check.seconds("start_up", start_up)
-
-
-def _check_calendar(calendar: Calendar, policy: str, start_up: float | None) -> None:
-    """Raise an error for a calendar that this simulation cannot follow."""
-    check.instance("calendar", calendar, Calendar)
-    if len(calendar):
-        others = ", ".join(name for name in POLICIES if name not in WITHOUT_CALENDAR)
-        expected = f"one of {others} with a calendar"
-        check.that("policy", policy, policy not in WITHOUT_CALENDAR, expected)
-        waits = calendar.on_overrun == "wait"
-        check.that("on_overrun", calendar.on_overrun, waits, "'wait' on a machine with bursts")
-        expected = "None: with a calendar no containers run"
-        check.that("start_up", start_up, start_up is None, expected)
-
-
-def _name(
-    policy: str, deadline: str, weight: float, notice: str, reserved: int, calendar: Calendar
-) -> str:
-    """Name of the policy in tables, with the knobs that are not as by default."""
-    knobs = []
-    if policy == "reserve":
-        knobs.append(f"{reserved:,}")
-    if policy in ("greedy", "dynamic") and deadline != "least_loss":
-        knobs.append(f"λ = {weight:g}" if deadline == "weighted" else deadline)
-    if notice != "ignore":
-        knobs.append(notice)
-    if len(calendar):
-        knobs.append("calendar")
-    return f"{policy} ({', '.join(knobs)})" if knobs else policy
-
-
-def _checkpoints_of(
-    workload: Workload,
-    system: System,
-    needed: bool,
-    interval: float | str | None,
-    node_mtbf: float,
-    seed: int,
-) -> pd.DataFrame:
-    """The checkpoints of batch jobs; without any where no policy asks for one."""
-    if needed and len(workload):
-        return checkpoint_table(workload, system, interval=interval, node_mtbf=node_mtbf, seed=seed)
-    none = {"interval": np.inf, "app_write": 0.0, "sys_write": 0.0}
-    return pd.DataFrame(none, index=workload.jobs.index, dtype=np.float64)
-
-
-def _job_arrays(
+def _requests(
     joined: Workload,
     system: System,
     checkpoints: pd.DataFrame,
-    charged: str,
-    notice: str,
-    lead: float,
+    notice: Notice,
     least_nodes: np.ndarray,
 ) -> np.recarray:
-    """The bridge to the kernels: one `JOB` per job."""
+    """The bridge to the kernels: one `REQUEST` per job."""
     jobs = joined.jobs
     arrays = joined.arrays(system)._asdict()
-    own = {name: np.array(checkpoints[name], np.float64) for name in checkpoints}
     unknown = pd.Series(np.nan, jobs.index)
-    longest, notified, expected = (
+    longest_delay, notice_time, expected = (
         np.array(jobs.get(name, unknown), np.float64)
         for name in ("longest_delay", "notice_time", "expected_time")
     )
-    call = np.full(len(jobs), np.inf)
-    if notice != "ignore":
-        call = np.maximum(notified, expected - lead) if notice == "prepare" else notified
-        call = np.where(call < arrays["submit_time"], call, np.inf)
     return records(
         len(jobs),
-        JOB,
+        REQUEST,
         **arrays,
-        **own,
+        **{name: np.array(checkpoints[name], np.float64) for name in checkpoints},
         on_demand=np.array(jobs["on_demand"], np.bool_),
-        charge=own["app_write"] if charged == "added" else 0.0,
-        longest_delay=longest,
-        call_time=call,
-        expected_time=expected,
+        longest_delay=longest_delay,
+        call_time=notice.call_time(arrays["submit_time"], notice_time, expected),
+        expected_arrival=expected,
         least_nodes=least_nodes,
     )
 
 
-def _draw_least_nodes(jobs: pd.DataFrame, malleable: float, least: float, seed: int) -> np.ndarray:
-    """Nodes that each batch job may shrink to: all of them, but for a random share of the jobs.
+def _rules(policy: Policy, notice: Notice, system: System) -> np.recarray:
+    """The bridge to the kernels: one record of `RULES`."""
+    return records(
+        1,
+        RULES,
+        total_nodes=system.total_nodes,
+        mechanism=POLICIES[policy.mechanism],
+        notice=NOTICES[notice.use],
+        patience=notice.patience,
+        **policy.rules,
+    )
 
-    Each job is malleable with probability `malleable`, and needs `least` of its nodes, rounded up.
-    """
-    nodes = jobs["nodes"].to_numpy(dtype=np.int64)
-    drawn = np.random.default_rng([seed, 1]).random(len(jobs)) < malleable
-    return np.where(drawn, np.maximum(1, np.ceil(least * nodes)), nodes).astype(np.int64)
+
+def _name(policy: Policy, notice: Notice, calendar: Calendar) -> str:
+    """Name of the policy in tables, with the knobs that are not as by default."""
+    knobs = [policy.label, notice.use * (notice.use != "ignore"), "calendar" * bool(len(calendar))]
+    shown = ", ".join(knob for knob in knobs if knob)
+    return f"{policy.mechanism} ({shown})" if shown else policy.mechanism

@@ -26,6 +26,7 @@ from cosimlib.display import percent
 from cosimlib.elastic import execution_states, least_waste
 from cosimlib.files import write_whole
 from cosimlib.metrics import mean_interval
+from cosimlib.ondemand import Reserve
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA
 from cosimlib.traces import find_trace
@@ -78,7 +79,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "evict": {"policy": "dynamic_blocked"},
     "shrink": bursts.FAN["N & SPAA"],
     "share": {"policy": "share"},
-    "reserve": {"policy": "reserve"},
+    "reserve": {},
 }
 RATES, SIZES, SPEEDS = (1.0, 4.0, 12.0), (0.125, 0.5), (0.25, 1.0, 4.0)
 
@@ -105,7 +106,7 @@ def _answers(log: str, rate: float, size: float) -> dict[str, Any]:
     )
     row = {"log": log, "bursts per day": f"{rate:g}", "nodes of a burst": percent(size, 1)}
     ways = {name: {**knobs, "start_up": bursts.START_UP} for name, knobs in WAYS.items()}
-    ways["reserve"]["reserved"] = study.stream["nodes"]
+    ways["reserve"]["policy"] = Reserve(study.stream["nodes"])
     per_node = THETA.aggregate_bandwidth / THETA.total_nodes * study.machine.total_nodes
     for speed in SPEEDS:
         machine = replace(study.machine, aggregate_bandwidth=speed * per_node)

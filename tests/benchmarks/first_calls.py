@@ -15,7 +15,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from cosimlib.kernels import jit
-jit.cache_folder = lambda: Path({folder!r})
+jit.cache_folder = lambda *package: Path({folder!r})
 import cosimlib as cs
 jobs = cs.synthetic.lublin(40, nodes=32, seed=0)
 jobs = cs.synthetic.with_scaled_estimates(jobs)

@@ -24,9 +24,9 @@ from cosimlib.coscheduling import simulate_coscheduling
 from cosimlib.elastic import POLICIES as ELASTIC
 from cosimlib.elastic import simulate_elastic
 from cosimlib.filling import simulate_filling
-from cosimlib.ondemand import simulate_ondemand
-from cosimlib.ondemand.simulation import NOTICES
-from cosimlib.ondemand.simulation import POLICIES as ONDEMAND
+from cosimlib.ondemand import POLICIES as ONDEMAND
+from cosimlib.ondemand import Reserve, simulate_ondemand
+from cosimlib.ondemand.policies import NOTICES
 from cosimlib.policies import SIMULATORS
 from cosimlib.system import THETA, System
 from cosimlib.timesharing import simulate_batch, simulate_timesharing
@@ -244,17 +244,8 @@ def test_releases_of_held_nodes_are_not_walked_for_millennia():
 def test_bursts_at_the_ends_of_the_range(policy, workload, notice):
     third = np.arange(len(workload)) % 3 == 2
     batch, bursts = (workload.keep(rows, "other") for rows in (~third, third))
-    reserved = int(policy == "reserve")
-    audit(
-        simulate_ondemand(
-            batch, THETA.with_nodes(6), bursts, policy=policy, notice=notice, reserved=reserved
-        )
-    )
-
-
-def test_checkpoints_of_a_job_are_not_told_by_the_million():
-    with pytest.raises(ValueError, match=r"25,000,000 checkpoints of all jobs; .* longer interval"):
-        simulate_ondemand(jobs([0], [9e10]), THETA, policy="kill", charged="added")
+    given = Reserve(1) if policy == "reserve" else policy
+    audit(simulate_ondemand(batch, THETA.with_nodes(6), bursts, policy=given, notice=notice))
 
 
 @given(extremes(), extremes(max_jobs=3))

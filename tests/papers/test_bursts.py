@@ -12,6 +12,8 @@ from cosimlab.figures import caption
 from cosimlib.ondemand import (
     LEDGER,
     OVERHEAD,
+    Evict,
+    Reserve,
     draw_bursts,
     ledger,
     simulate_ondemand,
@@ -58,7 +60,7 @@ def runs(jobs) -> pd.DataFrame:
 
 def run_ideas(jobs: Workload) -> pd.DataFrame:
     ways = {name: {"policy": name} for name in ("wait", "dynamic_blocked", "share")}
-    ways |= {"reserve": {"policy": "reserve", "reserved": 4}} | FAN
+    ways |= {"reserve": {"policy": Reserve(4)}} | FAN
     filled = {name: {"start_up": 30.0, **knobs} for name, knobs in ways.items()}
     stream = {**STREAM, "notice": {"none": 1, "accurate": 1, "early": 1, "late": 1}}
     return compare_ondemand(jobs, MACHINE, filled, {"announced": stream}, range(3))
@@ -232,7 +234,7 @@ def test_notices_change_nothing_about_the_bursts(jobs):
 
 
 def test_figures_show_what_their_tables_hold(runs):
-    schedule = run(policy="dynamic", step=1.0)
+    schedule = run(policy=Evict("dynamic", step=1.0))
     hours = pd.DataFrame({"dynamic": ledger(schedule)}).T
     costs = runs.groupby("policy")[list(OVERHEAD)].mean().loc[["dynamic"]].assign(low=0.0, high=1.0)
     picture = plot_ledger(hours, costs, title="ledger")

@@ -16,7 +16,13 @@ import cosimlib as cs
 from cosimlab.comparison.ondemand import compare_ondemand
 from cosimlib import checks as check
 from cosimlib.metrics import job_groups
-from cosimlib.ondemand import OVERHEAD, OnDemandSchedule, ledger
+from cosimlib.ondemand import (
+    OVERHEAD,
+    Evict,
+    OnDemandSchedule,
+    Reserve,
+    ledger,
+)
 from cosimlib.system import THETA
 from cosimlib.units import DAY
 from papers.claims import interval_of_seeds
@@ -27,9 +33,12 @@ SCALES = {"quick": (2_500, 20, 5), "paper": (30_000, 20, 20)}
 EVICTING = ("kill", "greedy", "dynamic", "dynamic_blocked")
 
 FAN = {
-    f"{ahead} & {arrival}": {"policy": policy, "notice": notice}
-    for ahead, notice in (("N", "ignore"), ("CUA", "collect"), ("CUP", "predict"))
-    for arrival, policy in (("PAA", "preempt"), ("SPAA", "shrink"))
+    "N & PAA": {"policy": "preempt", "notice": "ignore"},
+    "N & SPAA": {"policy": "shrink", "notice": "ignore"},
+    "CUA & PAA": {"policy": "preempt", "notice": "collect"},
+    "CUA & SPAA": {"policy": "shrink", "notice": "collect"},
+    "CUP & PAA": {"policy": "preempt", "notice": "predict"},
+    "CUP & SPAA": {"policy": "shrink", "notice": "predict"},
 }
 """The six mechanisms of Fan et al. by their names, as arguments of `simulate_ondemand`."""
 
@@ -168,15 +177,16 @@ def policies(study: Study) -> dict[str, dict[str, Any]]:
     few, many = f"reserve {half:,}", f"reserve {twice:,}"
     if few == many:
         few, many = f"{few} (few)", f"{many} (many)"
-    reserving = {few: {"policy": "reserve", "reserved": half}}
-    reserving |= {many: {"policy": "reserve", "reserved": twice}}
+    reserving = {few: {"policy": Reserve(half)}, many: {"policy": Reserve(twice)}}
     return {name: {"policy": name} for name in ("wait", *EVICTING)} | reserving
 
 
 def ideas(study: Study) -> dict[str, dict[str, Any]]:
     """All ideas, beside filler containers: evict, share, reserve, and those of Fan et al."""
-    found = {name: {"policy": name} for name in ("wait", "kill", "dynamic_blocked", "share")}
-    found["reserve"] = {"policy": "reserve", "reserved": study.stream["nodes"]}
+    found: dict[str, dict[str, Any]] = {
+        name: {"policy": name} for name in ("wait", "kill", "dynamic_blocked", "share")
+    }
+    found["reserve"] = {"policy": Reserve(study.stream["nodes"])}
     return {name: {**knobs, "start_up": START_UP} for name, knobs in (found | FAN).items()}
 
 
@@ -269,12 +279,15 @@ def bandwidth_runs(study: Study) -> pd.DataFrame:
 
 def deadline_runs(study: Study) -> pd.DataFrame:
     """Ways to weigh delay against loss, and to use notices, under `dynamic_blocked`."""
-    ways: dict[str, dict[str, Any]] = {"earliest": {"deadline": "earliest"}, "least loss": {}}
+    ways: dict[str, dict[str, Any]] = {
+        "earliest": {"policy": Evict("dynamic_blocked", deadline="earliest")},
+        "least loss": {"policy": "dynamic_blocked"},
+    }
     for weight in (100.0, 1000.0):
-        ways[f"λ = {weight:,}"] = {"deadline": "weighted", "weight": weight}
+        evict = Evict("dynamic_blocked", deadline="weighted", weight=weight)
+        ways[f"λ = {weight:,}"] = {"policy": evict}
     for notice in ("collect", "prepare"):
-        ways[f"least loss, {notice}"] = {"notice": notice}
-    ways = {name: {"policy": "dynamic_blocked", **knobs} for name, knobs in ways.items()}
+        ways[f"least loss, {notice}"] = {"policy": "dynamic_blocked", "notice": notice}
     streams = {"announced": study.announced}
     return compare_ondemand(study.workload, study.machine, ways, streams, study.fewer)
 

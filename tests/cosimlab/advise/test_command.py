@@ -181,6 +181,17 @@ def test_a_figure_is_written_whole(capsys, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["loss.html"]
 
 
+def test_a_figure_without_plotly_says_what_to_install(capsys, monkeypatch, tmp_path):
+    for name in ("cosimlab.figures.eviction", "cosimlab.figures.publishing"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    page = tmp_path / "loss.html"
+    status, _, errors = run(capsys, "8", *SAVED, "--within", "3m", "--html", str(page))
+    assert status != 0 and not page.exists()
+    assert 'pip install "cosimlib[figures]"' in errors
+
+
 def test_watching_goes_on_after_a_failure_until_it_is_stopped(capsys, tmp_path, monkeypatch):
     paths = machine_of((Job(1, ("n1",)),), 1).save(tmp_path)
     whole = (tmp_path / "squeue.json").read_text()

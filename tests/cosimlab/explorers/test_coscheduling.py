@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ipywidgets import Play
 
+from cosimlab.coscheduling import describe, job_names
 from cosimlab.explorers import explore_coscheduling
 from cosimlab.figures import plot_coupled_moment
 from cosimlib import synthetic
@@ -14,9 +15,7 @@ from cosimlib.coscheduling import (
     MACHINES,
     couple,
     deadlock_example,
-    describe,
     event_times,
-    job_names,
     lost_node_hours,
     mates_by_proportion,
     simulate_coscheduling,

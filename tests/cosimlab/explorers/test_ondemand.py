@@ -15,8 +15,16 @@ from cosimlab.figures.use import ACTION_MARKS
 from cosimlib import synthetic
 from cosimlib.audit import audit
 from cosimlib.metrics import busy_stretch
-from cosimlib.ondemand import LEDGER, POLICIES, draw_bursts, ledger, measure, simulate_ondemand
-from cosimlib.ondemand.simulation import NOTICES
+from cosimlib.ondemand import (
+    LEDGER,
+    POLICIES,
+    Reserve,
+    draw_bursts,
+    ledger,
+    measure,
+    simulate_ondemand,
+)
+from cosimlib.ondemand.policies import NOTICES
 from cosimlib.system import THETA, System
 from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
@@ -39,10 +47,9 @@ def simulated(workload, system, settings):
             workload,
             replace(system, aggregate_bandwidth=settings["bandwidth"]),
             bursts,
-            policy=settings["policy"],
+            policy=Reserve(nodes) if settings["policy"] == "reserve" else settings["policy"],
             seed=seed,
             notice="ignore" if settings["announced"] == "none" else settings["notice"],
-            reserved=nodes if settings["policy"] == "reserve" else 0,
         )
     )
 

@@ -14,6 +14,7 @@ from cosimlib.calendar import Calendar
 from cosimlib.elastic import simulate_elastic
 from cosimlib.filling import simulate_filling
 from cosimlib.metrics import overtaking
+from cosimlib.ondemand import Evict
 from cosimlib.placement import node_blocks
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -122,7 +123,7 @@ SIMULATED = {
         {"batch jobs", "lost: done again"},
     ),
     "on demand": lambda _: (
-        run(policy="dynamic", step=1.0),
+        run(policy=Evict("dynamic", step=1.0)),
         {"batch jobs", "bursts", "checkpoints written"},
     ),
 }

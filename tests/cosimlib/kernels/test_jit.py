@@ -1,14 +1,19 @@
 """`kernel`: compiled once, cached on disk, and never stale."""
 
 import ast
+import importlib
 import os
+import pkgutil
+import resource
 import shutil
 import subprocess
 import sys
 
 import pytest
+from numba.core.dispatcher import Dispatcher
 
-from cosimlib.kernels.jit import PACKAGE, SEEN_BY_KERNELS, kernel
+import cosimlib
+from cosimlib.kernels.jit import PACKAGE, SEEN_BY_KERNELS, Kernel, kernel
 from tests.suites import ROOT
 
 CALLED = """
@@ -28,6 +33,26 @@ from cosimlib.kernels.jit import kernel
 @kernel
 def twice_and_one(value):
     return called.twice(value) + 1
+"""
+
+WORKBENCH = """
+from cosimlib.kernels import called
+from cosimlib.kernels.jit import kernel
+
+
+@kernel
+def thrice(value):
+    return called.twice(value) + value
+"""
+
+SCRIPT_OF_TWO_PACKAGES = """
+import cosimlab
+from cosimlab import kernels
+from cosimlib.kernels import called
+
+print(kernels.thrice(20), called.twice(20), called.twice(30), end="|")
+stats = kernels.thrice.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), stats.cache_path, sep="|")
 """
 
 SCRIPT = """
@@ -59,19 +84,25 @@ def house(tmp_path):
 
 def run(house, **environment):
     """The result, cache hits, cache misses and cache folder of a process that calls the kernel."""
+    result, hits, misses, package, folder = printed(house, SCRIPT, **environment)[0].split("|")
+    assert package == str(house / "cosimlib"), "the copy is what ran"
+    return int(result), int(hits), int(misses), folder
+
+
+def printed(house, script, *, longest_file=resource.RLIM_INFINITY, **environment):
+    """What a process prints, and its warnings; it writes no file of more than so many bytes."""
     env = {**os.environ, "PYTHONPATH": str(house), "XDG_CACHE_HOME": str(house / "user")}
     env.pop("NUMBA_CACHE_DIR", None)
     process = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", script],
         cwd=house,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (longest_file,) * 2),
         env=env | environment,
         capture_output=True,
         text=True,
     )
     assert process.returncode == 0, process.stderr
-    result, hits, misses, package, folder = process.stdout.strip().split("|")
-    assert package == str(house / "cosimlib"), "the copy is what ran"
-    return int(result), int(hits), int(misses), folder
+    return process.stdout.strip(), process.stderr
 
 
 @compiled
@@ -101,6 +132,100 @@ def test_without_any_cache_folder_kernels_still_run(house):
     result, _, _, folder = run(house, TMPDIR=str(house))
     assert result == 41
     assert folder.startswith(str(house / "cosimlib-kernels-"))
+
+
+@compiled
+def test_an_edit_in_another_package_is_noticed_and_so_is_one_in_ours(house):
+    """Each package has a folder of its own, named by its texts, in the folder named by ours."""
+    (house / "cosimlab").mkdir()
+    (house / "cosimlab" / "__init__.py").touch()
+    other, called = house / "cosimlab" / "kernels.py", house / "cosimlib" / "kernels" / "called.py"
+    other.write_text(WORKBENCH)
+
+    def run_both():
+        results, hits, misses, folder = printed(house, SCRIPT_OF_TWO_PACKAGES)[0].split("|")
+        return results, int(hits), int(misses), folder
+
+    first = run_both()
+    assert first[:3] == ("60 40 60", 0, 1)
+    assert run_both() == ("60 40 60", 1, 0, first[3])
+    (house / "cosimlab" / "figures.py").write_text("COLOR = 1\n")
+    assert run_both() == ("60 40 60", 1, 0, first[3])
+    other.write_text(WORKBENCH.replace("+ value", "+ value + 1"))
+    second = run_both()
+    assert second[:3] == ("61 40 60", 0, 1)
+    called.write_text(CALLED.replace("2 * value", "3 * value"))
+    third = run_both()
+    assert third[:3] == ("81 60 90", 0, 1)
+    assert len({first[3], second[3], third[3]}) == 3
+
+
+@compiled
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("left", [0, 50], ids=["empty", "truncated"])
+def test_damaged_files_of_the_cache_are_compiled_again_and_replaced(house, suffix, left):
+    folder = run(house)[3]
+    damaged = list((house / "cosimlib" / "__pycache__").rglob(f"*.{suffix}"))
+    assert len(damaged) == 2
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:left])
+    output, warnings = printed(house, SCRIPT)
+    assert output.startswith("41|0|1|")
+    assert warnings.count("UserWarning") == 1
+    assert f"the cache of kernels in {folder} cannot be used" in warnings
+    printed(house, SCRIPT)
+    output, warnings = printed(house, SCRIPT)
+    assert output.startswith("41|1|0|")
+    assert warnings == ""
+
+
+@compiled
+def test_on_a_full_disk_kernels_are_compiled_without_a_cache(house):
+    """No file may have more than 1,000 bytes, so that the cache can be made but not written."""
+    output, warnings = printed(house, SCRIPT, longest_file=1_000, TMPDIR=str(house))
+    assert output.startswith("41|0|1|")
+    assert warnings.count("UserWarning") == 1
+    assert f"the cache of kernels in {house / 'cosimlib-kernels-'}" in warnings
+
+
+def all_kernels():
+    """Every compiled function that a module of this package names, by its name."""
+    found = {}
+    for module in pkgutil.walk_packages(cosimlib.__path__, "cosimlib."):
+        if not module.name.endswith("__main__"):
+            names = vars(importlib.import_module(module.name))
+            values = {f"{module.name}.{name}": value for name, value in names.items()}
+            found |= {name: one for name, one in values.items() if isinstance(one, Dispatcher)}
+    return found
+
+
+@compiled
+def test_no_kernel_without_a_wrapper_can_be_called_from_python():
+    """What Python can name has one; the form for calls from kernels has none, and has no name."""
+    found = all_kernels()
+    assert len(found) > 200
+    for name, one in found.items():
+        assert isinstance(one, Kernel), name
+        assert "no_cpython_wrapper" not in one.targetoptions, name
+        assert one.inner.targetoptions["no_cpython_wrapper"], name
+        assert one._numba_type_.dispatcher is one.inner, name
+
+
+@compiled
+def test_a_kernel_may_be_called_by_a_kernel_and_from_python_in_any_order():
+    @kernel
+    def called(value):
+        return 2 * value
+
+    @kernel
+    def calling(value):
+        return called(value) + 1
+
+    assert calling(20) == 41
+    assert (called.signatures, len(called.inner.signatures)) == ([], 1)
+    assert called(20) == 40
+    assert called.inner.signatures == called.signatures
+    assert (calling(1.5), called(1.5)) == (4.0, 3.0)
 
 
 def test_a_kernel_computes_what_its_python_says():

@@ -201,6 +201,7 @@ class Machine:
         self.nodes, self.empty, self.jobs = deepcopy(nodes), nodes, jobs
         self.placement, self.typical = placement, typical
         self.waiting, self.running, self.starts = [], {}, {}
+        self.next_reserved = math.inf
 
     def options(self, job, barred=()):
         request, wanted = self.jobs[job][:2]
@@ -238,6 +239,7 @@ def starts(nodes, jobs, policy, placement="first_fit", typical=()):
     while coming or machine.running:
         ends = {job: machine.starts[job] + jobs[job][3] for job in machine.running}
         now = min([jobs[job][2] for job in coming[:1]] + list(ends.values()))
+        now = min(now, machine.next_reserved)
         for job in [job for job, end in ends.items() if end <= now]:
             machine.end(job)
         while coming and jobs[coming[0]][2] <= now:
@@ -294,6 +296,7 @@ def run_pass(machine, policy, now):
 
 def plan_pass(machine, policy, now):
     """Reserve nodes and GPUs for each waiting job, in order; who can begin now, begins."""
+    machine.next_reserved = math.inf
     holds = []  # (request, its nodes and GPUs, from, until): of all that run and are reserved
     for job, chosen in machine.running.items():
         request, _, _, _, requested = machine.jobs[job]
@@ -324,6 +327,9 @@ def plan_pass(machine, policy, now):
             fitting.sort(key=idle_since)
         chosen = [(number, by_idle(idle[number], request)) for number in fitting[:wanted]]
         holds.append((request, chosen, begin, begin + requested))
+        if begin > now + AFTERWARDS:
+            # Whole seconds, also where it follows on one for right after now.
+            machine.next_reserved = min(machine.next_reserved, math.floor(begin))
         if begin == now:
             machine.start(job, now, chosen=chosen)
 

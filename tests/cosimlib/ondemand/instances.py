@@ -7,14 +7,15 @@ import pandas as pd
 
 from cosimlib.calendar import ALWAYS_OPEN, KINDS, UNANNOUNCED, Calendar
 from cosimlib.kernels.records import records
+from cosimlib.ondemand import Reserve
 from cosimlib.ondemand.kernel import simulate
+from cosimlib.ondemand.policies import DEADLINES, NOTICES, POLICIES
 from cosimlib.ondemand.schedule import (
     OnDemandSchedule,
     eviction_table,
     stretch_table,
 )
-from cosimlib.ondemand.simulation import DEADLINES, NOTICES, POLICIES
-from cosimlib.ondemand.state import JOB, STATE
+from cosimlib.ondemand.state import REQUEST, RULES
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.cosimlib.ondemand.naive import Job, Machine
@@ -48,7 +49,6 @@ def draw(seed: int, policy: str, *, most: int = 14) -> Instance:
     nodes, n = int(random.integers(4, 10)), int(random.integers(2, most))
     burst = random.random(n) < 0.35
     run_time = np.where(burst, random.integers(1, 8, n), random.integers(1, 24, n))
-    charged = random.random() < 0.4
     app = random.integers(1, 4, n)
     submit = np.sort(random.integers(0, 30, n)).astype(float)
     told = random.random(n) < 0.7
@@ -78,7 +78,6 @@ def draw(seed: int, policy: str, *, most: int = 14) -> Instance:
             "burst": burst,
             "least": np.where(malleable, random.integers(1, width + 1), width),
             "interval": np.where(random.random() < 0.15, np.inf, random.integers(2, 9, n)),
-            "charge": app * charged * ~burst,
             "app": app,
             "sys": app + random.integers(0, 4, n),
             "longest": random.integers(0, 11, n),
@@ -96,12 +95,11 @@ FIELDS = [
     ("nodes", "nodes"),
     ("on_demand", "burst"),
     ("interval", "interval"),
-    ("charge", "charge"),
     ("app_write", "app"),
     ("sys_write", "sys"),
     ("longest_delay", "longest"),
     ("call_time", "call"),
-    ("expected_time", "expected_at"),
+    ("expected_arrival", "expected_at"),
     ("least_nodes", "least"),
 ]
 """Fields of a job, and the columns of an instance that hold them."""
@@ -112,13 +110,13 @@ def arguments(instance: Instance) -> tuple[np.recarray, np.recarray]:
     table, rules = instance.table, instance.rules
     interval = table["interval"].where(~table["burst"], np.inf)
     asked = {name: interval if name == "interval" else table[named] for name, named in FIELDS}
-    jobs = records(len(table), JOB, **asked)
+    jobs = records(len(table), REQUEST, **asked)
     given = {name: rules[name] for name in ("reserved", "weight", "step", "patience", "turn")}
     return jobs, records(
         1,
-        STATE,
+        RULES,
         total_nodes=instance.nodes,
-        solver=POLICIES[rules["policy"]],
+        mechanism=POLICIES[rules["policy"]],
         deadline=DEADLINES[rules["deadline"]],
         notice=NOTICES[rules["notice"]],
         **given,
@@ -131,7 +129,7 @@ def schedule_of(instance: Instance) -> OnDemandSchedule:
     start_time, end_time, stretches, evictions = simulate(jobs, rules, calendar=instance.calendar)
     columns = ("submit_time", "run_time", "requested_time", "nodes", "longest_delay")
     table = pd.DataFrame({name: getattr(jobs, name) for name in columns})
-    names = ("interval", "app_write", "sys_write", "charge")
+    names = ("interval", "app_write", "sys_write")
     policy = instance.rules["policy"]
     return OnDemandSchedule(
         Workload(table, "random"),
@@ -170,7 +168,7 @@ def _whole(value: Any) -> Any:
 
 
 SIX = {name: {"policy": name} for name in ("wait", "kill", "dynamic", "dynamic_blocked")}
-SIX |= {f"reserve {n}": {"policy": "reserve", "reserved": n} for n in (1, 4)}
+SIX |= {f"reserve {n}": {"policy": Reserve(n)} for n in (1, 4)}
 STREAM = {"rate": 200.0, "nodes": 4, "run_time": 60.0, "longest_delay": 240.0}
 
 

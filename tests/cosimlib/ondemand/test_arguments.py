@@ -9,7 +9,15 @@ import pytest
 from cosimlib import synthetic
 from cosimlib.calendar import Calendar
 from cosimlib.eviction.problem import checkpoint_table, optimum_interval
-from cosimlib.ondemand import simulate_ondemand
+from cosimlib.ondemand import (
+    Checkpoints,
+    Evict,
+    Notice,
+    Reserve,
+    Share,
+    Shrink,
+    simulate_ondemand,
+)
 from cosimlib.system import THETA, System
 from cosimlib.units import DAY
 from cosimlib.workload import InvalidWorkloadError, Workload
@@ -23,24 +31,12 @@ WINDOW = Calendar([(0, 1)])
     ("wrong", "message"),
     [
         ({"policy": "fair"}, "policy='fair'; expected one of 'wait', 'reserve', 'kill'"),
-        ({"deadline": "soon"}, "deadline='soon'; expected one of 'earliest', 'least_loss'"),
-        ({"weight": -1}, "weight=-1; expected node-hours per hour of delay, from 0"),
+        ({"policy": "reserve"}, "policy='reserve'; expected Reserve(nodes=…), with nodes from 1"),
+        ({"policy": Reserve(9)}, "Reserve: nodes=9; expected a whole number from 1 to 8"),
         ({"notice": True}, "notice=True; expected one of 'ignore', 'collect', 'prepare'"),
-        ({"reserved": 2}, "reserved=2; expected 0 unless policy='reserve'"),
-        ({"policy": "reserve"}, "reserve: reserved=0; expected a whole number from 1 to 8"),
-        ({"policy": "reserve", "reserved": 9}, "reserved=9; expected a whole number from 1 to 8"),
-        ({"step": 0}, "step=0; expected seconds above 0"),
-        ({"lead": -1}, "lead=-1; expected seconds from 0"),
-        ({"interval": 0}, "interval=0; expected seconds above 0, or 'daly', or None for no"),
-        ({"interval": "hourly"}, "interval='hourly'; expected seconds above 0, or 'daly'"),
-        ({"charged": True}, "charged=True; expected one of 'included', 'added'"),
-        ({"node_mtbf": 0}, "node_mtbf=0; expected seconds above 0"),
         ({"seed": -1}, "seed=-1"),
-        ({"malleable": 1.1}, "malleable=1.1; expected a share from 0 to 1"),
-        ({"least": -0.1}, "least=-0.1; expected a share from 0 to 1"),
-        ({"turn": 0}, "turn=0; expected a part of the time between 0 and 1"),
         ({"start_up": -1}, "start_up=-1; expected seconds from 0"),
-        ({"calendar": WINDOW, "policy": "share"}, "policy='share'; expected one of wait, kill,"),
+        ({"calendar": WINDOW, "policy": "share"}, "policy='share'; expected one that takes a"),
         ({"calendar": WINDOW, "policy": "kill", "start_up": 9}, "start_up=9; expected None"),
         ({"calendar": Calendar([(0, 1)], "kill")}, "on_overrun='kill'; expected 'wait'"),
     ],
@@ -48,6 +44,30 @@ WINDOW = Calendar([(0, 1)])
 def test_knobs_out_of_range_say_what_was_expected(wrong, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         simulate_ondemand(BATCH, MACHINE, ONE, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("make", "knobs", "message"),
+    [
+        (Evict, {"solver": "fair"}, "solver='fair'; expected one of 'kill', 'greedy'"),
+        (Evict, {"deadline": "soon"}, "deadline='soon'; expected one of 'least_loss', 'earliest'"),
+        (Evict, {"weight": -1}, "weight=-1; expected node-hours per hour of delay, from 0"),
+        (Evict, {"step": 0}, "step=0; expected seconds above 0"),
+        (Reserve, {"nodes": 0}, "nodes=0; expected a whole number from 1"),
+        (Shrink, {"malleable": 1.1}, "malleable=1.1; expected a share from 0 to 1"),
+        (Shrink, {"least": -0.1}, "least=-0.1; expected a share from 0 to 1"),
+        (Share, {"turn": 0}, "turn=0; expected a part of the time between 0 and 1"),
+        (Notice, {"use": "guess"}, "use='guess'; expected one of 'ignore', 'collect', 'prepare'"),
+        (Notice, {"lead": -1}, "lead=-1; expected seconds from 0"),
+        (Notice, {"patience": -1}, "patience=-1; expected seconds from 0"),
+        (Checkpoints, {"interval": 0}, "interval=0; expected seconds above 0, or 'daly', or None"),
+        (Checkpoints, {"interval": "hourly"}, "interval='hourly'; expected seconds above 0"),
+        (Checkpoints, {"node_mtbf": 0}, "node_mtbf=0; expected seconds above 0"),
+    ],
+)
+def test_knobs_are_checked_where_they_are_made(make, knobs, message):
+    with pytest.raises(ValueError, match=re.escape(f"{make.__name__}: {message}")):
+        make(**knobs)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.calendar import Calendar
-from cosimlib.ondemand import simulate_ondemand
+from cosimlib.ondemand import Checkpoints, Evict, simulate_ondemand
 from cosimlib.system import System
 from tests.cosimlib.ondemand.instances import draw, schedule_of
 from tests.cosimlib.ondemand.test_simulation import BATCH, MACHINE, ONE, bursts_of, run, workload_of
@@ -34,19 +34,19 @@ def row_of(schedule, kind: str) -> int:
 
 @cache
 def saved():
-    return run(policy="dynamic", step=1.0)
+    return run(policy=Evict("dynamic", step=1.0))
 
 
 @cache
 def killed():
-    return run(policy="kill", interval=3_600.0)
+    return run(policy="kill", checkpoints=Checkpoints(3_600.0))
 
 
 @cache
 def gathered():
     two = workload_of((0, 10_000, 10_000, 5), (0, 10_000, 10_000, 2))
     noticed = bursts_of((5_000, 100, 4, 60, 4_000, 5_000))
-    return run(two, noticed, policy="dynamic", step=1.0, notice="prepare")
+    return run(two, noticed, policy=Evict("dynamic", step=1.0), notice="prepare")
 
 
 @pytest.mark.parametrize("place", ["start_time", "end_time"])

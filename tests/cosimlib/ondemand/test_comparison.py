@@ -9,6 +9,7 @@ from cosimlib import synthetic
 from cosimlib.ondemand import (
     LEDGER,
     OVERHEAD,
+    Reserve,
     bursts_from_queue,
     draw_bursts,
     ledger,
@@ -110,7 +111,7 @@ def test_theta_s_month_is_accounted_for_under_all_policies():
     month = synthetic.theta(800, seed=1)
     bursts = draw_bursts(month, rate=6.0, nodes=1_024, seed=1)
     for knobs in SIX.values():
-        wide = knobs | ({"reserved": 512} if "reserved" in knobs else {})
+        wide = {"policy": Reserve(512)} if isinstance(knobs["policy"], Reserve) else knobs
         schedule = simulate_ondemand(month, month.machine, bursts, **wide)
         work = month.jobs["nodes"] @ month.jobs["run_time"]
         assert ledger(schedule)["batch"] * 3600 == pytest.approx(work)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cosimlib.audit import InfeasibleScheduleError, audit
-from cosimlib.ondemand import ledger
+from cosimlib.ondemand import Checkpoints, Share, Shrink, ledger
 from cosimlib.units import HOUR
 from tests.cosimlib.ondemand.fluid import Fluid
 from tests.cosimlib.ondemand.instances import draw, schedule_of, theirs
@@ -24,7 +24,7 @@ def by_use(schedule) -> dict[str, float]:
 @pytest.mark.parametrize(("turn", "takes"), [(0.5, 200), (0.25, 400)])
 def test_a_burst_takes_turns_with_the_narrowest_job_that_is_wide_enough(turn, takes):
     """It has 100 s of its own; the job's fifth node, which it does not need, then stands still."""
-    schedule = run(policy="share", turn=turn)
+    schedule = run(policy=Share(turn=turn))
     assert schedule.start_time.tolist() == [0, 0, 5_000]
     assert schedule.end_time.tolist() == [10_100, 10_000, 5_000 + takes]
     assert by_use(schedule) == {"run": 80_400, "hold": 100}
@@ -47,7 +47,7 @@ def test_nodes_that_a_host_lent_are_the_burst_s_own_when_it_ends():
 
 def test_malleable_jobs_shrink_by_equal_parts_and_grow_again():
     """They could give 4 and 2 nodes and give 3 and 1: at 2/5 and 2/3 of full speed for 100 s."""
-    schedule = run(policy="shrink", malleable=1.0)
+    schedule = run(policy=Shrink(malleable=1.0))
     assert schedule.bursts["delay"].tolist() == [0]
     assert schedule.end_time.tolist() == pytest.approx([10_060, 10_000 + 100 / 3, 5_100])
     assert by_use(schedule) == {"run": 80_400}
@@ -55,8 +55,8 @@ def test_malleable_jobs_shrink_by_equal_parts_and_grow_again():
 
 
 def test_where_shrinking_would_not_do_jobs_are_preempted_instead():
-    few = run(policy="shrink", malleable=1.0, least=0.8)
-    none = run(policy="shrink", malleable=0.0)
+    few = run(policy=Shrink(malleable=1.0, least=0.8))
+    none = run(policy=Shrink(malleable=0.0))
     for schedule in (few, none):
         assert schedule.end_time.tolist() == run(policy="preempt").end_time.tolist()
         assert schedule.evictions["job"].tolist() == [0]
@@ -72,7 +72,7 @@ def test_preempting_goes_from_the_least_loss_on():
 def test_until_the_predicted_arrival_jobs_stop_where_they_lose_nothing():
     """Three nodes are free at the notice; the other comes from a job saved at 4,500."""
     told, jobs = bursts_of((5_000, 100, 4, 60, 4_000, 5_000)), workload_of((0, 10_000, 10_000, 5))
-    schedule = run(jobs, told, policy="preempt", notice="predict", interval=900.0)
+    schedule = run(jobs, told, policy="preempt", notice="predict", checkpoints=Checkpoints(900.0))
     events = schedule.evictions[EVENTS].to_dict("list")
     assert events == {
         "job": [0],
@@ -87,7 +87,13 @@ def test_until_the_predicted_arrival_jobs_stop_where_they_lose_nothing():
     held = 3 * 500 + 4 * 500
     assert by_use(schedule) == {"run": 50_400, "hold": held, "reread": 5 * read}
     for soon in ([(0, 4_900, 4_950, 5)], [(0, 4_900, 4_950, 5), (0, 10_000, 10_000, 3)]):
-        schedule = run(workload_of(*soon), told, policy="preempt", notice="predict", interval=900.0)
+        schedule = run(
+            workload_of(*soon),
+            told,
+            policy="preempt",
+            notice="predict",
+            checkpoints=Checkpoints(900.0),
+        )
         assert len(schedule.evictions) == 0
 
 
@@ -95,7 +101,7 @@ def test_who_saves_nothing_before_the_predicted_arrival_is_not_chosen():
     """The job of 5 nodes would be saved at 5,400, the other is at 4,500."""
     told = bursts_of((5_000, 100, 3, 60, 4_000, 5_000))
     jobs = workload_of((0, 10_000, 10_000, 3), (3_900, 10_000, 10_000, 5))
-    schedule = run(jobs, told, policy="preempt", notice="predict", interval=1_500.0)
+    schedule = run(jobs, told, policy="preempt", notice="predict", checkpoints=Checkpoints(1_500.0))
     assert schedule.evictions[["job", "time"]].to_numpy().tolist() == [[0, 4_500]]
 
 
@@ -149,7 +155,7 @@ def test_ledgers_with_containers_add_up_and_schedules_stay_as_they_are(policy):
 
 
 def test_turns_and_fewer_nodes_are_refused_where_the_policy_has_none():
-    shared, shrunk = run(policy="share"), run(policy="shrink", malleable=1.0)
+    shared, shrunk = run(policy="share"), run(policy=Shrink(malleable=1.0))
     with pytest.raises(InfeasibleScheduleError, match="kind='turn'; expected no turns but under"):
         audit(replace(shared, policy="wait", mechanism="wait"))
     with pytest.raises(InfeasibleScheduleError, match="expected what it asks for"):

@@ -1,7 +1,6 @@
 """Bursts on a batch machine: closed forms, the oracle second by second, and laws."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from cosimlib import metrics
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy
 from cosimlib.calendar import Calendar
-from cosimlib.ondemand import POLICIES, simulate_ondemand
+from cosimlib.ondemand import POLICIES, Checkpoints, Evict, Notice, Reserve, simulate_ondemand
 from cosimlib.ondemand.kernel import simulate
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -27,7 +26,6 @@ MACHINE = System(
 )
 EVICTING = [policy for policy in POLICIES if policy not in ("wait", "reserve", "share")]
 FULL_SPEED = [policy for policy in POLICIES if policy not in ("shrink", "share")]
-KNOBS = {policy: {"policy": policy, "reserved": 3 * (policy == "reserve")} for policy in POLICIES}
 
 
 def workload_of(*rows, name="made up") -> Workload:
@@ -46,8 +44,12 @@ BATCH = workload_of((0, 10_000, 10_000, 5), (0, 10_000, 10_000, 3))
 ONE = bursts_of((5_000, 100, 4, 60, np.nan, np.nan))
 
 
+NO_CHECKPOINTS = Checkpoints(interval=None)
+
+
 def run(jobs=BATCH, bursts=ONE, **knobs):
-    return audit(simulate_ondemand(jobs, MACHINE, bursts, **{"interval": None} | knobs))
+    knobs = {"checkpoints": NO_CHECKPOINTS} | knobs
+    return audit(simulate_ondemand(jobs, MACHINE, bursts, **knobs))
 
 
 def test_kill_starts_at_once_and_does_the_work_again():
@@ -68,7 +70,7 @@ def test_kill_starts_at_once_and_does_the_work_again():
 
 def test_application_checkpoints_are_what_a_killed_job_goes_on_from():
     """It did 5,000 s, of which 3,600 are saved; rereading takes what writing would have taken."""
-    schedule = run(policy="kill", interval=3_600.0)
+    schedule = run(policy="kill", checkpoints=Checkpoints(3_600.0))
     write = schedule.checkpoints["app_write"][0]
     assert write >= 1 and write % 1 == 0
     assert schedule.end_time[0] == 5_100 + write + 6_400
@@ -81,7 +83,7 @@ def test_application_checkpoints_are_what_a_killed_job_goes_on_from():
 
 
 def test_a_system_level_checkpoint_delays_the_burst_and_loses_nothing():
-    schedule = run(policy="dynamic", step=1.0)
+    schedule = run(policy=Evict("dynamic", step=1.0))
     write = schedule.checkpoints["sys_write"][0]
     assert schedule.start_time[2] == 5_000 + write
     assert schedule.bursts["delay"].tolist() == [write]
@@ -97,7 +99,7 @@ def test_a_system_level_checkpoint_delays_the_burst_and_loses_nothing():
 
 def test_the_deadline_decides_between_loss_and_delay():
     """Killing loses 25,000 node-seconds; a checkpoint takes `write` seconds."""
-    write = run(policy="dynamic", step=1.0).checkpoints["sys_write"][0]
+    write = run(policy=Evict("dynamic", step=1.0)).checkpoints["sys_write"][0]
     worth = 25_000 / write
     for knobs, starts in (
         ({"deadline": "earliest"}, 5_000),
@@ -105,7 +107,7 @@ def test_the_deadline_decides_between_loss_and_delay():
         ({"deadline": "weighted", "weight": worth * 0.99}, 5_000 + write),
         ({"deadline": "weighted", "weight": 0.0}, 5_000 + write),
     ):
-        assert run(policy="dynamic", step=1.0, **knobs).start_time[2] == starts
+        assert run(policy=Evict("dynamic", step=1.0, **knobs)).start_time[2] == starts
 
 
 def test_of_deadlines_that_are_as_good_the_earliest_is_taken():
@@ -113,8 +115,9 @@ def test_of_deadlines_that_are_as_good_the_earliest_is_taken():
     and by 5,000 s either is done."""
     told = bursts_of((5_000, 100, 4, 60, 4_000, 5_000))
     for deadline in ("earliest", "least_loss", "weighted"):
-        knobs = {"policy": "greedy", "step": 1.0, "notice": "prepare", "deadline": deadline}
-        schedule = run(bursts=told, interval=1_000.0, lead=1_000.0, **knobs)
+        policy, notice = Evict("greedy", step=1.0, deadline=deadline), Notice("prepare", lead=1_000)
+        hourly = Checkpoints(1_000.0)
+        schedule = run(bursts=told, policy=policy, notice=notice, checkpoints=hourly)
         assert schedule.evictions["action"].tolist() == ["kill"]
 
 
@@ -139,7 +142,7 @@ def test_waiting_bursts_are_first_in_the_queue_and_nobody_is_evicted():
 def test_reserved_nodes_are_free_for_bursts_and_for_jobs_that_fit_on_no_others():
     jobs = workload_of((0, 100, 100, 4), (0, 100, 100, 3), (0, 50, 50, 8))
     bursts = bursts_of((10, 20, 2, 0, np.nan, np.nan))
-    schedule = run(jobs, bursts, policy="reserve", reserved=2)
+    schedule = run(jobs, bursts, policy=Reserve(2))
     assert schedule.start_time.tolist() == [0, 100, 200, 10]
     assert schedule.bursts["delay"].tolist() == [0]
 
@@ -147,12 +150,14 @@ def test_reserved_nodes_are_free_for_bursts_and_for_jobs_that_fit_on_no_others()
 def test_nodes_prepared_for_a_burst_are_there_when_it_comes():
     """Expected at 5,000: the checkpoint is written just before; who does not come is given up."""
     told = bursts_of((5_000, 100, 4, 60, 4_000, 5_000))
-    schedule = run(bursts=told, policy="dynamic", step=1.0, notice="prepare")
+    schedule = run(bursts=told, policy=Evict("dynamic", step=1.0), notice="prepare")
     write = schedule.checkpoints["sys_write"][0]
     assert schedule.bursts["delay"].tolist() == [0]
     assert schedule.end_time[0] == 5_100 + write + 5_000 + write
     absent = bursts_of((9_000, 100, 4, 60, 4_000, 5_000))
-    schedule = run(bursts=absent, policy="dynamic", step=1.0, notice="prepare", patience=200.0)
+    schedule = run(
+        bursts=absent, policy=Evict("dynamic", step=1.0), notice=Notice("prepare", patience=200.0)
+    )
     held = schedule.stretches[schedule.stretches["kind"] == "hold"]
     assert held["end"].max() == 5_200
 
@@ -222,33 +227,12 @@ def test_without_bursts_it_is_easy_with_the_same_calendar(workload, start, nodes
 @settings(max_examples=25)
 @given(workload=workloads(overruns=True), some=st.booleans())
 def test_without_bursts_it_is_easy(policy, workload, some):
-    knobs = KNOBS[policy] | ({} if policy != "reserve" else {"policy": "wait", "reserved": 0})
+    policy = "wait" if policy == "reserve" else policy
     empty = workload.keep(np.zeros(len(workload), bool), "all") if some else None
-    schedule = audit(simulate_ondemand(workload, MACHINE, empty, **knobs))
+    schedule = audit(simulate_ondemand(workload, MACHINE, empty, policy=policy))
     easy = simulate_easy(workload, MACHINE)
     assert schedule.start_time.tolist() == easy.start_time.tolist()
     assert schedule.end_time.tolist() == easy.end_time.tolist()
-
-
-@settings(max_examples=25)
-@given(workload=workloads(), interval=st.integers(2, 6), seed=st.integers(0, 3))
-def test_without_bursts_added_checkpoints_are_longer_runs_under_easy(workload, interval, seed):
-    knobs = {"interval": float(interval), "charged": "added", "seed": seed}
-    schedule = audit(simulate_ondemand(workload, MACHINE, **knobs))
-    charge = schedule.checkpoints["app_write"].to_numpy()
-
-    def longer(seconds):
-        return seconds + charge * np.maximum(np.ceil(seconds / interval) - 1, 0)
-
-    jobs = workload.jobs
-    jobs = jobs.assign(
-        run_time=longer(jobs["run_time"]), requested_time=longer(jobs["requested_time"])
-    )
-    easy = simulate_easy(replace(workload, jobs=jobs), MACHINE)
-    assert schedule.start_time.tolist() == easy.start_time.tolist()
-    assert schedule.end_time.tolist() == easy.end_time.tolist()
-    hours = schedule.node_hours_by_use(0, 1e6) * HOUR
-    assert hours["run"] == pytest.approx(workload.jobs["run_time"] @ workload.jobs["nodes"])
 
 
 @pytest.mark.parametrize("policy", POLICIES)
