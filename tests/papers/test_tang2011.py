@@ -1,4 +1,4 @@
-"""Tang et al. (2011): claims hold on the paper's numbers and fail on others; bars per scheme."""
+"""Tang et al. (2011): claims hold on its numbers and fail on others; steps of a deadlock."""
 
 import re
 from dataclasses import replace
@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlab.figures import Publisher, caption
+from cosimlab.figures import Publisher
 from cosimlib.coscheduling import MACHINES, SCHEMES, deadlock_example, simulate_coscheduling
 from papers.claims import Claims, Verdict, decide
-from papers.tang2011.figures import plot_schemes, plot_steps
+from papers.tang2011.figures import plot_steps
 from papers.tang2011.measures import (
     Results,
     measure_claims,
@@ -249,48 +249,6 @@ def test_ratios_without_a_wait_are_given_in_words():
     )
     assert "wait unknown" in verdicts["grows-with-utilization"].ours
     assert not any(re.search("nan|inf", v.ours) for v in verdicts.values())
-
-
-WORDS = {"title": "Wait", "unit": "minutes", "label": "proportion"}
-
-
-@pytest.fixture(scope="module")
-def means():
-    """The k-th scheme at the v-th value takes 10 v + k minutes, give or take 2, and loses k."""
-    rows = [
-        (machine, value, scheme, measure, mean, mean - 2, mean + 2, 5)
-        for machine in ("intrepid", "eureka")
-        for v, value in enumerate((0.1, 0.33), start=1)
-        for k, scheme in enumerate(("base", "ideal", *SCHEMES))
-        for measure, mean in (("wait", 10.0 * v + k), ("lost", float(k)))
-    ]
-    columns = ["machine", "share", "scheme", "measure", "mean", "low", "high", "seeds"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def test_a_bar_per_scheme_and_value_is_as_high_as_the_mean(means):
-    picture = plot_schemes(means, by="share", measure="wait", **WORDS)
-    assert [bar.legendgroup for bar in picture.data] == ["base", "ideal", *SCHEMES] * 2
-    assert picture.data[0].name == "base (no coscheduling)"
-    assert all(list(bar.x) == ["10 %", "33 %"] for bar in picture.data)
-    heights = [list(bar.y) for bar in picture.data[:6]]
-    assert heights == [[10 + k, 20 + k] for k in range(6)]
-    headings = [note.text for note in picture.layout.annotations[:2]]
-    assert headings == ["(a) Intrepid", "(b) Eureka"]
-    assert picture.layout.title.text == "Wait" and picture.layout.yaxis.title.text == "minutes"
-    assert {bar.xaxis for bar in picture.data[:6]} == {"x"}
-    assert [bar.showlegend for bar in picture.data] == [True] * 6 + [False] * 6
-
-
-def test_whiskers_are_intervals_and_there_are_none_of_one_seed(means):
-    picture = plot_schemes(means, by="share", measure="wait", **WORDS)
-    for bar in picture.data:
-        assert list(bar.error_y.array) == [2, 2] and bar.error_y.arrayminus is None
-    assert "means over 5 seeds, whiskers their 95 % confidence" in caption(picture)[0]
-    single = means.assign(low=-np.inf, high=np.inf, seeds=1)
-    picture = plot_schemes(single, by="share", measure="wait", **WORDS)
-    assert all(list(bar.error_y.array) == [None, None] for bar in picture.data)
-    assert "means over 1 seed," in caption(picture)[0]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from papers.tang2011.experiment import (
     month_of_intrepid,
     prepare,
 )
-from papers.tang2011.figures import FIGURES
 from papers.tang2011.intrepid import intrepid
 from papers.tang2011.measures import (
     SUMMARIZED,
@@ -214,7 +213,7 @@ def test_on_another_machine_s_log_figures_are_drawn_and_nothing_is_judged(monkey
     log, notebook = ZOO / "three-jobs.swf.gz", ROOT / "notebooks/2-coscheduling.ipynb"
     shown = run_cells(notebook, trace=str(log), days=0.5, seeds=1)
     assert not strange(shown)
-    assert shown.figures.keys() == FIGURES.keys()
+    assert len(shown.figures) == 15 and {"deadlock", "sync-up-by-load"} <= shown.figures.keys()
     assert any("three-jobs" in text and "not judged here" in text for text in shown.texts)
 
 

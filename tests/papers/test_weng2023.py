@@ -11,7 +11,6 @@ from papers.claims import Claims
 from papers.weng2023 import arrivals, arrive, measures, prepare, samples, savings, unallocated
 from papers.weng2023.arrivals import GoRandom, draw_arrivals
 from papers.weng2023.experiment import POLICIES, curves, place_list, read_list
-from papers.weng2023.figures import FIGURES
 
 
 def test_numbers_of_go() -> None:
@@ -173,8 +172,14 @@ def test_a_twin_judges_nothing_and_the_lists_judge_every_claim(study, runs):
     assert verdicts["unallocated-less"] == verdicts["additional-gpus"] == "fails"
 
 
-def test_figures_are_drawn_from_the_runs(runs):
-    for name in ("figure-7a", "figure-7b", "figure-9a", "figure-14"):
-        drawing = FIGURES[name](runs)
-        assert [trace.name for trace in drawing.figure.data][:6] == list(POLICIES)
-        assert len(drawing.numbers)
+def test_bars_have_a_row_per_policy_and_list_and_notes_say_how_many_seeds(runs):
+    table = measures.unallocated_by_list(runs, ["default", "cpu100"])
+    assert table["policy"].drop_duplicates().tolist() == list(POLICIES)
+    idle = unallocated(runs).xs("default", level="pods")["FGD"]
+    shown = table.query("policy == 'FGD' and pods == 'default'").iloc[0]
+    assert shown["mean"] == pytest.approx(100 * idle.mean() / runs["total"].iloc[0], abs=1e-4)
+    assert shown["count"] == len(idle) == runs.query("pods == 'default'")["seed"].nunique()
+    drawn = measures.with_whiskers(table)
+    assert drawn["pods"].drop_duplicates().tolist() == ["default", "as many without GPU as with"]
+    assert "Means over " in measures.explain_curves(runs)
+    assert "pods have asked for 100 % of the GPUs" in measures.explain_bars(table)

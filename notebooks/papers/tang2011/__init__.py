@@ -14,15 +14,22 @@ from papers.tang2011.experiment import (
     prepare,
     simulate_circle,
 )
-from papers.tang2011.figures import FIGURES
+from papers.tang2011.figures import plot_steps
 from papers.tang2011.measures import (
     Results,
     averages,
+    drawable,
+    explain_bars,
+    explain_lines,
+    in_percent,
     lost_shares,
     measure_claims,
     never_started,
+    over_ideal,
+    over_ideal_by_kind,
     paired_shares,
     waits_for_mates,
+    yield_minus_hold,
 )
 
 __all__ = [
@@ -37,13 +44,21 @@ __all__ = [
     "compare_own",
     "compare_shares",
     "compare_thresholds",
+    "drawable",
+    "explain_bars",
+    "explain_lines",
+    "in_percent",
     "lost_shares",
     "measure_claims",
     "never_started",
+    "over_ideal",
+    "over_ideal_by_kind",
     "paired_shares",
+    "plot_steps",
     "prepare",
     "simulate_circle",
     "waits_for_mates",
+    "yield_minus_hold",
 ]
 
 
@@ -52,7 +67,6 @@ def begin(run: Experiment, *, output: str = "") -> Paper:
     return Paper(
         "2-coscheduling",
         "Tang et al. 2011",
-        FIGURES,
         data=run.data,
         output=output,
         own=run.own,

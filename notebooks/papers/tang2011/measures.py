@@ -187,6 +187,69 @@ def yield_minus_hold(comparison: pd.DataFrame, by: str, measure: str = "sync_up"
     return pd.concat(tables, ignore_index=True)
 
 
+def in_percent(means: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Averages as bars name them: values of `by` in percent, machines with a capital letter."""
+    return means.assign(
+        **{by: [f"{100 * value:g} %" for value in means[by]]},
+        machine=means["machine"].map(_upper),
+        **means[["mean", "low", "high"]].round(4),
+    )
+
+
+def drawable(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows with a finite mean, machines with a capital letter."""
+    return table.assign(machine=table["machine"].map(_upper))[table["mean"] < np.inf]
+
+
+def over_ideal_by_kind(comparison: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Waits over the ideal's of jobs with and without mates, in column `jobs`; see `over_ideal`."""
+    kinds = {"jobs with mates": "wait_paired", "jobs without mates": "wait_alone"}
+    parts = [over_ideal(comparison, by, of).assign(jobs=kind) for kind, of in kinds.items()]
+    return drawable(pd.concat(parts, ignore_index=True))
+
+
+def explain_bars(means: pd.DataFrame) -> str:
+    """What a reader of bars of `averages` must know who sees the figure alone."""
+    seeds = count(int(means["seeds"].max()) if len(means) else 0, "seed")
+    return (
+        f"Bars are means over {seeds}, whiskers their 95 % confidence intervals. "
+        f"{_explain_letters(means)} The base has no coscheduling; in the ideal, mates wait for one "
+        "another, and nobody else waits for them."
+    )
+
+
+def explain_lines(comparison: pd.DataFrame, *, letters: bool = False, kinds: bool = False) -> str:
+    """What a reader of lines over a comparison's seeds must know who sees the figure alone.
+
+    `letters` says what the letters of a scheme mean, `kinds` why mates wait alike.
+    """
+    seeds = count(comparison["seed"].nunique(), "seed")
+    note = f"Lines are means over {seeds}, bands their 95 % intervals."
+    if letters:
+        note += f" {_explain_letters(comparison)}"
+    if kinds:
+        note += (
+            " A third of the jobs is paired. Mates are submitted together here, and start "
+            "together: they wait alike, so that the line of jobs with mates is the same on both "
+            "machines."
+        )
+    return note
+
+
+def _explain_letters(table: pd.DataFrame) -> str:
+    """What the letters of a scheme mean."""
+    machines = " and ".join(map(_upper, dict.fromkeys(table["machine"])))
+    return (
+        f"A scheme's letters stand for {machines}, in this order: H, a job holds its nodes idle "
+        "until its mate starts; Y, it yields its turn."
+    )
+
+
+def _upper(name: str) -> str:
+    """A name with a capital letter; the rest stays as it is."""
+    return name[:1].upper() + name[1:]
+
+
 def measure_claims(results: Results) -> dict[str, Samples]:
     """The samples of every claim; of too few jobs those that were compared decide nothing."""
     samples = measure(MEASURES, results)

@@ -1,12 +1,13 @@
 """What the claims of Weng et al. are decided by, per list, policy and seed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from cosimlib.display import count
 from cosimlib.metrics import mean_interval
 from papers.claims import Samples, written
-from papers.weng2023.experiment import FIRST_SEED, LAST, POLICIES, Study
+from papers.weng2023.experiment import FIRST_SEED, LAST, LISTS, POLICIES, Study
 
 FULL = 100
 """Percent of the GPUs asked for at which the paper's bars compare policies."""
@@ -34,6 +35,48 @@ def unallocated(runs: pd.DataFrame, arrived: int = FULL) -> pd.DataFrame:
     idle = (1 - table["allocated"] / 100) * table["total"]
     keys = {"index": ["pods", "seed"], "columns": "policy", "values": "idle"}
     return table.assign(idle=idle).pivot_table(**keys, sort=False)
+
+
+def unallocated_by_list(runs: pd.DataFrame, lists: Sequence[str]) -> pd.DataFrame:
+    """GPUs unallocated where pods have asked for as many as there are, in percent of all.
+
+    Returns
+    -------
+    pd.DataFrame
+        `policy`, `pods` (the list), and `mean`, `std` and `count` over seeds.
+    """
+    share = 100 * unallocated(runs) / runs["total"].iloc[0]
+    found = share.groupby("pods").agg(["mean", "std", "count"]).reindex(lists)
+    table = pd.concat({policy: found[policy] for policy in POLICIES}, names=["policy"])
+    return table.round(4).reset_index()
+
+
+def with_whiskers(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of `unallocated_by_list` with lists in words, `low` and `high`.
+
+    These are one standard deviation below the mean and above it.
+    """
+    ends = {"low": table["mean"] - table["std"], "high": table["mean"] + table["std"]}
+    return table.assign(pods=table["pods"].map(LISTS), **ends)
+
+
+def explain_curves(runs: pd.DataFrame) -> str:
+    """What a reader of curves of the default list must know who sees the figure alone."""
+    seeds = runs.loc[runs["pods"] == "default", "seed"].nunique()
+    bands = " Bands are their 95 % confidence intervals." if seeds > 1 else ""
+    return f"Means over {count(seeds, 'seed')}.{bands}"
+
+
+def explain_bars(table: pd.DataFrame) -> str:
+    """What a reader of bars of `unallocated_by_list` must know who sees the figure alone."""
+    numbers = table.drop_duplicates("pods").set_index("pods")["count"].astype(int)
+    seeds = ", ".join(f"{LISTS[name]}: {number}" for name, number in numbers.items())
+    if numbers.min() == numbers.max():
+        seeds = count(int(numbers.min()), "seed")
+    return (
+        f"Where pods have asked for {FULL} % of the GPUs. Bars are means over seeds ({seeds}), "
+        "whiskers one standard deviation, as in the paper."
+    )
 
 
 def savings(runs: pd.DataFrame) -> pd.DataFrame:
