@@ -7,8 +7,9 @@ Systems*). When it is a job's turn on one machine, the machine asks for the stat
 
 - All mates hold nodes: they start together with the job.
 - A mate is queued: its machine runs a scheduling pass, in which that mate may start. If it can,
-  both start. If it cannot, or is not submitted yet, the job *holds* (keeps its nodes idle) or
-  *yields* (gives up its turn). Which of the two is the *scheme* of the machine.
+  both start. If it cannot, the job *holds* (keeps its nodes idle) or *yields* (gives up its turn).
+  Which of the two is the *scheme* of the machine.
+- A mate is not submitted yet: the job holds or yields.
 - The status of a mate is unknown, because its machine is down or because it started without
   waiting: nobody waits for this mate; the others are still waited for.
 
