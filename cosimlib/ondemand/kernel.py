@@ -163,19 +163,18 @@ def _next_instant(machine: Machine, ahead: Ahead) -> float:
     """The next instant at which anything happens; infinity if nothing will."""
     jobs, lists, lengths, state = machine.jobs, machine.lists, machine.lengths, machine.state
     instant = ahead.edges[ahead.open_nodes.edges].time
+    if state.writer != NO_JOB:
+        instant = min(instant, state.write_end)
     if state.submitted < jobs.size:
         instant = min(instant, jobs[state.submitted].submit_time)
     if state.called < jobs.size:
         instant = min(instant, jobs[lists[CALLS, state.called]].call_time)
     for place in range(lengths[RUNNING]):
-        number = lists[RUNNING, place]
-        job = jobs[number]
+        job = jobs[lists[RUNNING, place]]
         instant = min(instant, job.ends_at)
         if job.makes_way_for != NO_JOB:
             instant = min(instant, job.stops_at)
-            if state.writer == number:
-                instant = min(instant, job.write_begin + job.write_time)
-            elif job.write_time > 0.0:
+            if state.writer == NO_JOB and job.write_time > 0.0:
                 instant = min(instant, job.write_begin)
     for place in range(lengths[COLLECTING]):
         number = lists[COLLECTING, place]
@@ -195,7 +194,7 @@ def _end_and_stop_jobs(machine: Machine) -> None:
         else:
             place += 1
     writer = state.writer
-    if writer != NO_JOB and jobs[writer].write_begin + jobs[writer].write_time <= state.now:
+    if writer != NO_JOB and state.write_end <= state.now:
         log_stretch(machine, writer)
         state.writer = NO_JOB
         _give_way(machine, writer)
@@ -385,20 +384,22 @@ def _costliest_kill(machine: Machine, burst: int, surplus: int) -> int:
 
 @kernel
 def _begin_write(machine: Machine) -> None:
-    """Let the file system begin to write the checkpoint that is due first."""
+    """Let the file system, once it is idle, begin to write the checkpoint that is due first."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
+    if state.writer != NO_JOB:
+        # Planned moments are rounded, so that a write may be due just before the last one ends.
+        return
     first, earliest = NO_JOB, np.inf
     for place in range(machine.lengths[RUNNING]):
         number = lists[RUNNING, place]
         job = jobs[number]
-        waits = job.makes_way_for != NO_JOB and job.write_time > 0.0 and number != state.writer
-        if waits and job.write_begin < earliest:
+        if job.makes_way_for != NO_JOB and job.write_time > 0.0 and job.write_begin < earliest:
             first, earliest = number, job.write_begin
     if earliest <= state.now:
         if np.isnan(jobs[first].stopped):
             stop_job(machine, first)
         log_stretch(machine, first)
-        state.writer = first
+        state.writer, state.write_end = first, state.now + jobs[first].write_time
 
 
 @kernel

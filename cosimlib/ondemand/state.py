@@ -25,7 +25,8 @@ and what it does for that in `action`: it is killed, or it writes a checkpoint, 
 or save their progress are rounded to multiples of `GRAIN`. Otherwise, events that happen at once
 would differ in their last digits. `state.now` is the rounded instant. `state.exact` is the same
 instant without rounding: jobs that start or change their speed at it count their work from there,
-so that rounding does not add up.
+so that rounding does not add up. Under all policies, progress that is less than half a grain from a
+checkpoint counts as that of the checkpoint: differences of times that are not whole are not exact.
 """
 
 from typing import NamedTuple
@@ -165,7 +166,7 @@ CALLS
 """
 
 STATE = record_type(
-    floats="now exact",
+    floats="now exact write_end",
     integers="free used writer submitted called finished serving served asking stretches evictions",
 )
 """The machine at an instant.
@@ -177,8 +178,8 @@ free
     a window is to close.
 used
     Nodes that bursts hold or run on.
-writer
-    The job whose checkpoint is being written (`NO_JOB`: none).
+writer, write_end
+    The job whose checkpoint is being written (`NO_JOB`: none), and when that will be complete.
 submitted, called, finished
     How many jobs were submitted, were called (of the list `CALLS`), and have ended.
 serving, served
@@ -278,20 +279,32 @@ def time_of(job: np.record, rules: np.record, work: float) -> float:
 
 @kernel
 def progress(job: np.record, rules: np.record, now: float) -> float:
-    """Seconds of its run time that a running job has done."""
-    return job.saved + max(work_at(job, rules, now) - job.reread, 0.0)
+    """Seconds of its run time that a running job has done; near a checkpoint, those of that."""
+    done = job.saved + max(work_at(job, rules, now) - job.reread, 0.0)
+    number = np.rint(done / job.interval)
+    if number > 0.0 and abs(number * job.interval - done) < GRAIN / 2:
+        return number * job.interval
+    return done
 
 
 @kernel
 def last_checkpoint(job: np.record, done: float) -> float:
     """The progress that a running job would start from again if it were killed at this progress."""
-    return max(job.saved, done - done % job.interval)
+    number = _checkpoints_by(job, done)
+    return max(job.saved, number * job.interval) if number > 0.0 else job.saved
 
 
 @kernel
 def next_checkpoint(job: np.record, done: float) -> float:
     """The progress at which the application writes its next checkpoint."""
-    return done - done % job.interval + job.interval
+    return (_checkpoints_by(job, done) + 1.0) * job.interval
+
+
+@kernel
+def _checkpoints_by(job: np.record, done: float) -> float:
+    """How many multiples of its interval a job has reached with this progress."""
+    number = np.rint(done / job.interval)
+    return number - 1.0 if number > 0.0 and number * job.interval > done else number
 
 
 @kernel
