@@ -52,8 +52,8 @@ def audit_ondemand(schedule: OnDemandSchedule) -> None:
     - *Turns*: jobs and bursts stand still for each other only under `share`, and go on from where
       they were. What they hold together is never more than there is.
     - *Policies*: under `wait`, `reserve` and `share` nobody is evicted, under `kill`, `preempt` and
-      `shrink` nobody writes. Batch jobs that fit on the nodes that are not reserved leave those
-      reserved nodes free that no burst uses.
+      `shrink` nobody writes. Batch jobs that fit on the nodes that are not set aside for bursts
+      leave those of them free that no burst uses.
     - *Windows*: while more nodes are taken than the calendar leaves open, no job starts, also after
       an eviction, and no more nodes are held for a burst.
 
@@ -332,7 +332,7 @@ def _check_policy(schedule: OnDemandSchedule) -> None:
 
 
 def _check_reserved(schedule: OnDemandSchedule) -> None:
-    """Raise if a batch job starts on nodes that are reserved, unless it fits on no others."""
+    """Raise if a batch job starts on nodes set aside for bursts, unless it fits on no others."""
     total, reserved = schedule.system.total_nodes, schedule.reserved
     nodes = schedule.workload.jobs["nodes"].to_numpy()
     start, end, burst = schedule.start_time, schedule.end_time, schedule.on_demand
