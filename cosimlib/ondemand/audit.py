@@ -52,8 +52,8 @@ def audit_ondemand(schedule: OnDemandSchedule) -> None:
     - *Turns*: jobs and bursts stand still for each other only under `share`, and go on from where
       they were. What they hold together is never more than there is.
     - *Policies*: under `wait`, `reserve` and `share` nobody is evicted, under `kill`, `preempt` and
-      `shrink` nobody writes. Batch jobs that fit on the nodes that are not reserved leave those
-      reserved nodes free that no burst uses.
+      `shrink` nobody writes. Batch jobs that fit on the nodes that are not set aside for bursts
+      leave those of them free that no burst uses.
     - *Windows*: while more nodes are taken than the calendar leaves open, no job starts, also after
       an eviction, and no more nodes are held for a burst.
 
@@ -271,12 +271,19 @@ def _check_kept(schedule: OnDemandSchedule) -> None:
     demand("action", action, np.isin(action, ["kill", "app", "sys"]), "kill, app or sys")
     demand("job", job, ~schedule.on_demand[job], "a batch job: bursts are never evicted")
     former = table.groupby("job")["kept"].shift(fill_value=0.0).to_numpy()
-    last = done - done % interval
+    last = _last_checkpoint(done, interval)
     fine = kept == np.maximum(former, last)
     written = np.isin(action, ["app", "sys"])
     demand("kept", kept, np.where(written, kept == done, fine), "what its last checkpoint holds")
-    at_checkpoint = (done % interval == 0) & (done > 0)
+    at_checkpoint = (done == last) & (done > 0)
     demand("done", done, (action != "app") | at_checkpoint, "a multiple of its interval")
+
+
+def _last_checkpoint(done: np.ndarray, interval: np.ndarray) -> np.ndarray:
+    """The last multiple of the interval that is not above the progress, of each job."""
+    number = np.rint(done / interval)
+    finite = np.where(np.isfinite(interval), interval, 0.0)
+    return (number - (number * finite > done)) * finite
 
 
 def _check_bursts(schedule: OnDemandSchedule) -> None:
@@ -309,7 +316,8 @@ def _check_writes(schedule: OnDemandSchedule) -> None:
     takes = np.where(of_application, checkpoints["app_write"], checkpoints["sys_write"])
     evicted = evicted.assign(wrote=wrote, takes=takes)
     message = "writes its checkpoint for {:.15g} s until t={:.15g}; it takes {:.15g} s"
-    _demand_of(schedule, evicted, wrote == takes, message, "wrote", "time", "takes")
+    fine = np.abs(wrote - takes) <= _exact(schedule)
+    _demand_of(schedule, evicted, fine, message, "wrote", "time", "takes")
 
 
 def _check_policy(schedule: OnDemandSchedule) -> None:
@@ -324,7 +332,7 @@ def _check_policy(schedule: OnDemandSchedule) -> None:
 
 
 def _check_reserved(schedule: OnDemandSchedule) -> None:
-    """Raise if a batch job starts on nodes that are reserved, unless it fits on no others."""
+    """Raise if a batch job starts on nodes set aside for bursts, unless it fits on no others."""
     total, reserved = schedule.system.total_nodes, schedule.reserved
     nodes = schedule.workload.jobs["nodes"].to_numpy()
     start, end, burst = schedule.start_time, schedule.end_time, schedule.on_demand

@@ -33,7 +33,7 @@ def start_job(machine: Machine, number: int, nodes: int, speed: float) -> None:
     job.width = nodes
     state.free -= nodes
     if job.on_demand:
-        state.used += nodes
+        state.burst_nodes += nodes
     if np.isnan(job.start_time):
         job.start_time = state.now
     insert(machine, RUNNING, number)
@@ -44,8 +44,8 @@ def start_job(machine: Machine, number: int, nodes: int, speed: float) -> None:
 def _expect_end(machine: Machine, number: int) -> None:
     """Set when a running job ends at its speed, and when it is expected to."""
     job = machine.jobs[number]
-    run = job.reread + max(job.run_time - job.saved, 0.0)
-    request = job.reread + max(job.requested_time - job.saved, 0.0)
+    run = job.read_time + max(job.run_time - job.saved, 0.0)
+    request = job.read_time + max(job.requested_time - job.saved, 0.0)
     job.ends_at = time_of(job, machine.rules, run)
     job.expected_end = time_of(job, machine.rules, request)
     insert(machine, EXPECTED, number)
@@ -67,7 +67,7 @@ def choose_jobs(machine: Machine, numbers: np.ndarray, actions: np.ndarray | int
     jobs, state = machine.jobs, machine.state
     jobs.makes_way_for[numbers], jobs.decided[numbers] = state.asking, state.now
     jobs.action[numbers] = actions
-    jobs.stops_at[numbers], jobs.write_time[numbers] = np.inf, 0.0
+    jobs.checkpoint_time[numbers], jobs.write_time[numbers] = np.inf, 0.0
 
 
 @kernel
@@ -77,7 +77,7 @@ def stop_job(machine: Machine, number: int) -> None:
     now, job = machine.state.now, machine.jobs[number]
     job.work = work_at(job, machine.rules, now)
     job.work_time, job.speed, job.stopped = now, 0.0, now
-    job.stops_at = job.ends_at = np.inf
+    job.checkpoint_time = job.ends_at = np.inf
 
 
 @kernel
@@ -104,7 +104,7 @@ def remove_job(machine: Machine, number: int) -> None:
     job.makes_way_for, job.stopped = NO_JOB, np.nan
     state.free += job.width
     if job.on_demand:
-        state.used -= job.width
+        state.burst_nodes -= job.width
 
 
 @kernel
@@ -125,7 +125,7 @@ def hold_nodes(machine: Machine, number: int, more: int) -> None:
     burst.logged_until = state.now
     burst.held += more
     state.free -= more
-    state.used += more
+    state.burst_nodes += more
 
 
 @kernel

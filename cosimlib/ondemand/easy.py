@@ -9,12 +9,15 @@ left of it, and the time to read its checkpoint.
 *Nodes held for a burst* are expected back once the burst has come as expected and has run as long
 as it asked for.
 
-*Reserved nodes.* Of the nodes that are reserved for bursts, those that no burst uses are kept free
-from batch jobs. A job that is too wide for the other nodes may use them all the same, because it
-would never start otherwise.
+*Nodes set aside.* Under the policy `reserve`, nodes are set aside for bursts (`RULES.reserved`).
+Those that no burst uses are kept free from batch jobs. A job that is too wide for the other nodes
+may use them all the same, because it would never start otherwise.
 
-*Windows* (see `batch.capacity`). No job starts where its request would cross a known window, unless
-enough nodes stay open.
+*Windows* (see `batch.capacity`). No job of the queue starts where its request would cross a known
+window, unless enough nodes stay open. A burst that is not in the queue starts as soon as it has
+open nodes. It may run into a window, which waits for it. A window takes idle nodes first, then
+nodes held for bursts, and of these first those of the burst that began to collect last. While a
+window waits for nodes, no burst chooses jobs to evict. Windows kill nobody.
 """
 
 from typing import NamedTuple
@@ -52,7 +55,7 @@ class Ahead(NamedTuple):
 
 
 def look_ahead(calendar: Calendar, total_nodes: int, jobs: np.recarray) -> Ahead:
-    """The windows of a calendar, none of which has begun when the first job comes or is called."""
+    """The windows of a calendar, none of which has begun when the first job comes or collects."""
     first = np.minimum(jobs.submit_time, jobs.call_time)
     edges = capacity.edges_of(calendar, total_nodes, first)
     return Ahead(
@@ -67,7 +70,7 @@ def look_ahead(calendar: Calendar, total_nodes: int, jobs: np.recarray) -> Ahead
 
 @kernel
 def pass_windows(machine: Machine, ahead: Ahead) -> None:
-    """Open and close nodes: idle ones first, then those held for the bursts that came last."""
+    """Open and close nodes: idle ones first, then held ones, of the last to collect first."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
     if ahead.edges[ahead.open_nodes.edges].time > state.now:
         return
@@ -93,10 +96,10 @@ def backfill(machine: Machine, ahead: Ahead) -> None:
     for place in range(size):
         number = lists[QUEUE, place]
         job = jobs[number]
-        duration = job.reread + max(job.requested_time - job.saved, 0.0)
+        duration = job.read_time + max(job.requested_time - job.saved, 0.0)
         end = state.now + duration
-        kept = _nodes_kept_from(job, machine.rules, state.used)
-        fits = job.nodes + kept <= state.free
+        set_aside = _nodes_set_aside_from(job, machine.rules, state.burst_nodes)
+        fits = job.nodes + set_aside <= state.free
         if fits and backfilling.keeps(ahead.limits, free_nodes.limits, job.nodes, end):
             backfilling.take(ahead.limits, free_nodes, job.nodes, end)
             start_job(machine, number, job.nodes, 1.0)
@@ -109,11 +112,11 @@ def backfill(machine: Machine, ahead: Ahead) -> None:
 
 
 @kernel
-def _nodes_kept_from(job: np.record, rules: np.record, used: int) -> int:
-    """Reserved nodes that this job must leave free where bursts use so many nodes."""
+def _nodes_set_aside_from(job: np.record, rules: np.record, burst_nodes: int) -> int:
+    """Nodes that this job must leave free for bursts where these use so many already."""
     if job.on_demand or job.nodes > rules.total_nodes - rules.reserved:
         return 0
-    return max(0, rules.reserved - used)
+    return max(0, rules.reserved - burst_nodes)
 
 
 @kernel
@@ -160,17 +163,17 @@ def _fill_steps(
 ) -> None:
     """Write the profile of the nodes that are free for the queue's head, by expected ends.
 
-    When a burst gives back its nodes, fewer are in use by bursts, and more of the reserved ones are
+    When a burst gives back its nodes, fewer are in use by bursts, and more of those set aside are
     kept from the head.
     """
-    used = state.used
-    kept = _nodes_kept_from(head, rules, used)
-    free_nodes.free, free_nodes.releases = state.free - kept, expected.size
+    burst_nodes = state.burst_nodes
+    set_aside = _nodes_set_aside_from(head, rules, burst_nodes)
+    free_nodes.free, free_nodes.releases = state.free - set_aside, expected.size
     for place in range(expected.size):
         job = jobs[expected[place]]
         nodes = job.held if job.collecting else job.width
-        used -= nodes if job.on_demand else 0
-        kept_then = _nodes_kept_from(head, rules, used)
+        burst_nodes -= nodes if job.on_demand else 0
+        set_aside_then = _nodes_set_aside_from(head, rules, burst_nodes)
         step = free_steps[expected.size - 1 - place]
-        step.time, step.nodes = job.expected_end, nodes + kept - kept_then
-        kept = kept_then
+        step.time, step.nodes = job.expected_end, nodes + set_aside - set_aside_then
+        set_aside = set_aside_then

@@ -2,11 +2,12 @@
 
 `run` goes from one instant to the next at which anything happens. At each instant
 
-1. jobs end, then a checkpoint that is being written is complete, then jobs stop that have reached
-   the checkpoint of their application at which they were to stop (`_end_and_stop_jobs`);
+1. jobs end, then a checkpoint that is being written is complete, then the jobs stand still or
+   leave that have reached the checkpoint of their application that was chosen for this; the nodes
+   of jobs that make way for a burst are held for it at once (`_end_and_stop_jobs`);
 2. windows of the calendar open and close nodes (`easy.pass_windows`);
 3. jobs and bursts are submitted, notices come due, and bursts that did not come are given up
-   (`_submit_and_call`);
+   (`_submit_and_collect`); bursts that arrive begin to collect before those with a notice;
 4. bursts are served in the order in which they began to collect nodes (`_serve`);
 5. the file system begins to write the next checkpoint that is due (`_begin_write`);
 6. under `shrink`, jobs that shrank take back free nodes (`_expand_jobs`);
@@ -17,16 +18,18 @@ may already be about to leave it their nodes. If all these nodes do not suffice,
 other jobs make way for the burst, and how (`planning.make_way`). Plans are made in Python, which
 calls the solvers of `cosimlib.eviction`. So `run` returns `PLAN_NEEDED`, and is called again once
 the plan is made. If not even all running jobs could give enough nodes, no plan is made: the burst
-waits, and this is looked at again at each later instant.
+keeps every node that comes free, and this is looked at again at each later instant.
 
 *A burst starts* as soon as the nodes held for it and those of the jobs that are to be killed for it
 suffice. These jobs are killed at that moment and not before, so that no node idles for the burst.
 If nodes came free in the meantime, fewer jobs are killed: those with most to lose are spared. Jobs
-that have not completed their checkpoint by then are spared, too.
+that have not completed their checkpoint by then are spared, too. What is written of it so far is
+dropped, and the time is lost.
 
-*Excess nodes.* An eviction may free more nodes than the burst needs. They go to the other bursts
-that collect nodes, at the same instant, and to batch jobs only after that. Earlier bursts come
-first: after each start, all bursts are served again, from the one that began to collect first.
+*Excess nodes.* Nodes that come free in step 1 go first to the burst that their job made way for,
+before windows and other bursts. What it does not need goes to the other bursts that collect nodes,
+at the same instant, and to batch jobs only after that. Earlier bursts come first: after each start,
+all bursts are served again, from the one that began to collect first.
 """
 
 import numpy as np
@@ -54,12 +57,12 @@ from cosimlib.ondemand.state import (
     CALLS,
     COLLECTING,
     EVICTION,
+    JOB,
     NO_JOB,
     PREDICT,
     PREPARE,
     QUEUE,
     REQUEST,
-    RUN,
     RUNNING,
     SHARE,
     SHRINK,
@@ -96,6 +99,7 @@ def simulate(
     while reason != ENDED:
         if reason == PLAN_NEEDED:
             make_way(machine)
+            machine.state.planned, machine.state.asking = machine.state.asking, NO_JOB
         else:
             machine = machine._replace(
                 stretches=_twice_as_long(machine.stretches),
@@ -113,12 +117,13 @@ def simulate(
 def _empty_machine(requests: np.recarray, rules: np.recarray, room: int) -> Machine:
     """A machine to which no job has come yet."""
     asked = {field: requests[field] for field in REQUEST.names or ()}
-    jobs = records(len(requests), RUN, **asked, attempt=-1)
+    jobs = records(len(requests), JOB, **asked, attempt=-1)
     jobs.makes_way_for = jobs.shares_with = NO_JOB
     jobs.stopped = jobs.start_time = jobs.end_time = np.nan
     lists, lengths = np.zeros((5, len(jobs)), np.int64), np.zeros(5, np.int64)
     lists[CALLS], lengths[CALLS] = np.argsort(jobs.call_time, kind="stable"), len(jobs)
-    state = records(1, STATE, free=rules.total_nodes, writer=NO_JOB, asking=NO_JOB)[0]
+    nobody = {"writer": NO_JOB, "asking": NO_JOB, "planned": NO_JOB}
+    state = records(1, STATE, free=rules.total_nodes, **nobody)[0]
     logs = records(room, STRETCH), records(room, EVICTION)
     return Machine(jobs, lists, lengths, rules[0], state, *logs)
 
@@ -145,8 +150,8 @@ def run(machine: Machine, ahead: Ahead) -> int:
             state.now = state.exact = instant
             _end_and_stop_jobs(machine)
             pass_windows(machine, ahead)
-            _submit_and_call(machine)
-            state.serving, state.served = 1, 0
+            _submit_and_collect(machine)
+            state.serving, state.next_served = 1, 0
         _serve(machine)
         if state.asking != NO_JOB:
             return PLAN_NEEDED
@@ -163,19 +168,18 @@ def _next_instant(machine: Machine, ahead: Ahead) -> float:
     """The next instant at which anything happens; infinity if nothing will."""
     jobs, lists, lengths, state = machine.jobs, machine.lists, machine.lengths, machine.state
     instant = ahead.edges[ahead.open_nodes.edges].time
+    if state.writer != NO_JOB:
+        instant = min(instant, state.write_end)
     if state.submitted < jobs.size:
         instant = min(instant, jobs[state.submitted].submit_time)
-    if state.called < jobs.size:
-        instant = min(instant, jobs[lists[CALLS, state.called]].call_time)
+    if state.calls_passed < jobs.size:
+        instant = min(instant, jobs[lists[CALLS, state.calls_passed]].call_time)
     for place in range(lengths[RUNNING]):
-        number = lists[RUNNING, place]
-        job = jobs[number]
+        job = jobs[lists[RUNNING, place]]
         instant = min(instant, job.ends_at)
         if job.makes_way_for != NO_JOB:
-            instant = min(instant, job.stops_at)
-            if state.writer == number:
-                instant = min(instant, job.write_begin + job.write_time)
-            elif job.write_time > 0.0:
+            instant = min(instant, job.checkpoint_time)
+            if state.writer == NO_JOB and job.write_time > 0.0:
                 instant = min(instant, job.write_begin)
     for place in range(lengths[COLLECTING]):
         number = lists[COLLECTING, place]
@@ -186,7 +190,7 @@ def _next_instant(machine: Machine, ahead: Ahead) -> float:
 
 @kernel
 def _end_and_stop_jobs(machine: Machine) -> None:
-    """End jobs that are done, then the write that is, then stop jobs that were to stop by now."""
+    """End jobs that are done, then the write that is, then stop jobs at their checkpoint."""
     jobs, lists, lengths, state = machine.jobs, machine.lists, machine.lengths, machine.state
     place = 0
     while place < lengths[RUNNING]:
@@ -195,7 +199,7 @@ def _end_and_stop_jobs(machine: Machine) -> None:
         else:
             place += 1
     writer = state.writer
-    if writer != NO_JOB and jobs[writer].write_begin + jobs[writer].write_time <= state.now:
+    if writer != NO_JOB and state.write_end <= state.now:
         log_stretch(machine, writer)
         state.writer = NO_JOB
         _give_way(machine, writer)
@@ -203,7 +207,7 @@ def _end_and_stop_jobs(machine: Machine) -> None:
     while place < lengths[RUNNING]:
         number = lists[RUNNING, place]
         job = jobs[number]
-        if job.makes_way_for == NO_JOB or job.stops_at > state.now:
+        if job.makes_way_for == NO_JOB or job.checkpoint_time > state.now:
             place += 1
             continue
         if job.action == KILL:
@@ -215,8 +219,8 @@ def _end_and_stop_jobs(machine: Machine) -> None:
 
 
 @kernel
-def _submit_and_call(machine: Machine) -> None:
-    """Submit jobs, call bursts whose notice is due, and give up those that did not come in time."""
+def _submit_and_collect(machine: Machine) -> None:
+    """Submit jobs, let bursts begin to collect, and give up those that did not come in time."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
     while state.submitted < jobs.size and jobs[state.submitted].submit_time <= state.now:
         job = jobs[state.submitted]
@@ -225,9 +229,12 @@ def _submit_and_call(machine: Machine) -> None:
         elif not job.collecting:
             insert(machine, QUEUE, state.submitted)
         state.submitted += 1
-    while state.called < jobs.size and jobs[lists[CALLS, state.called]].call_time <= state.now:
-        begin_collecting(machine, lists[CALLS, state.called])
-        state.called += 1
+    while (
+        state.calls_passed < jobs.size
+        and jobs[lists[CALLS, state.calls_passed]].call_time <= state.now
+    ):
+        begin_collecting(machine, lists[CALLS, state.calls_passed])
+        state.calls_passed += 1
     for place in range(machine.lengths[COLLECTING] - 1, -1, -1):
         number = lists[COLLECTING, place]
         late = jobs[number].expected_arrival + machine.rules.patience <= state.now
@@ -239,7 +246,7 @@ def _submit_and_call(machine: Machine) -> None:
 def _end_job(machine: Machine, number: int) -> None:
     """End a job that is done; if it was to make way for a burst, its nodes go there."""
     state, job = machine.state, machine.jobs[number]
-    burst = job.makes_way_for
+    burst, nodes = job.makes_way_for, job.width
     log_stretch(machine, number)
     set_exact_instant(job, machine.rules, state)
     if job.shares_with != NO_JOB or job.hosts > 0:
@@ -248,7 +255,7 @@ def _end_job(machine: Machine, number: int) -> None:
     job.end_time = state.now
     state.finished += 1
     if burst != NO_JOB:
-        _collect(machine, burst, job.width)
+        _collect(machine, burst, nodes)
 
 
 @kernel
@@ -259,9 +266,9 @@ def _evict(machine: Machine, number: int) -> None:
     done = progress(job, machine.rules, machine.state.now)
     kept = last_checkpoint(job, done) if job.action == KILL else done
     if job.action == SYS:
-        job.reread = job.sys_write
+        job.read_time = job.sys_write
     elif job.action == APP or kept > job.saved:
-        job.reread = job.app_write
+        job.read_time = job.app_write
     log_eviction(machine.evictions, machine.state, number, job, done, kept)
     job.saved = kept
     remove_job(machine, number)
@@ -272,9 +279,9 @@ def _evict(machine: Machine, number: int) -> None:
 def _give_way(machine: Machine, number: int) -> None:
     """Evict a job whose checkpoint is complete; its nodes go to the burst."""
     job = machine.jobs[number]
-    burst = job.makes_way_for
+    burst, nodes = job.makes_way_for, job.width
     _evict(machine, number)
-    _collect(machine, burst, job.width)
+    _collect(machine, burst, nodes)
 
 
 @kernel
@@ -293,27 +300,29 @@ def _serve(machine: Machine) -> None:
     Called again after the plan has been made, it goes on with the burst that asked for it.
     """
     jobs, lists, lengths, state = machine.jobs, machine.lists, machine.lengths, machine.state
-    planned = state.asking
-    state.asking = NO_JOB
-    while state.served < lengths[COLLECTING]:
-        number = lists[COLLECTING, state.served]
+    planned = state.planned
+    state.planned = NO_JOB
+    if planned != NO_JOB and not jobs[planned].collecting:
+        state.next_served = 0  # It has just started on shared nodes.
+    while state.next_served < lengths[COLLECTING]:
+        number = lists[COLLECTING, state.next_served]
         _collect(machine, number, state.free)
-        if number != planned and state.free >= 0 and _needs_plan(machine, number):
+        if number != planned and state.free >= 0 and _asks_jobs(machine, number):
             state.asking = number
             return
         planned = NO_JOB
         if jobs[number].submit_time <= state.now and _start_burst(machine, number):
-            state.served = 0
+            state.next_served = 0
         else:
-            state.served += 1
+            state.next_served += 1
 
 
 @kernel
-def _needs_plan(machine: Machine, number: int) -> bool:
-    """Whether a burst lacks nodes that running jobs could give to it by a plan made now.
+def _asks_jobs(machine: Machine, number: int) -> bool:
+    """Whether a burst lacks nodes that running jobs could give to it, and asks them now.
 
-    Plans are made once the burst has arrived. At a notice they are made as well under `PREPARE` and
-    `PREDICT`, except for sharing.
+    A burst asks once it has arrived. From its notice on, it asks as well under `PREPARE` and
+    `PREDICT`, except for sharing. Shrinking counts no promised nodes.
     """
     jobs, lists, rules, state = machine.jobs, machine.lists, machine.rules, machine.state
     burst = jobs[number]
@@ -385,20 +394,22 @@ def _costliest_kill(machine: Machine, burst: int, surplus: int) -> int:
 
 @kernel
 def _begin_write(machine: Machine) -> None:
-    """Let the file system begin to write the checkpoint that is due first."""
+    """Let the file system, once it is idle, begin to write the checkpoint that is due first."""
     jobs, lists, state = machine.jobs, machine.lists, machine.state
+    if state.writer != NO_JOB:
+        # Planned moments are rounded, so that a write may be due just before the last one ends.
+        return
     first, earliest = NO_JOB, np.inf
     for place in range(machine.lengths[RUNNING]):
         number = lists[RUNNING, place]
         job = jobs[number]
-        waits = job.makes_way_for != NO_JOB and job.write_time > 0.0 and number != state.writer
-        if waits and job.write_begin < earliest:
+        if job.makes_way_for != NO_JOB and job.write_time > 0.0 and job.write_begin < earliest:
             first, earliest = number, job.write_begin
     if earliest <= state.now:
         if np.isnan(jobs[first].stopped):
             stop_job(machine, first)
         log_stretch(machine, first)
-        state.writer = first
+        state.writer, state.write_end = first, state.now + jobs[first].write_time
 
 
 @kernel

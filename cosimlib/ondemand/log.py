@@ -59,7 +59,7 @@ def _log_burst(machine: Machine, number: int, start: float, before: float) -> No
 def _log_computing(machine: Machine, number: int, start: float, before: float) -> None:
     """Log what a batch job did: it stands still in the burst's turn, then reads, then computes."""
     now, job = machine.state.now, machine.jobs[number]
-    read_until = max(start, min(time_of(job, machine.rules, job.reread), now))
+    read_until = max(start, min(time_of(job, machine.rules, job.read_time), now))
     if job.shares_with != NO_JOB:
         burst = machine.jobs[job.shares_with]
         turn_end = _turn_end(burst, machine.rules, start, now)

@@ -10,21 +10,34 @@ whether it is kept, killed, or writes a checkpoint (`app` or `sys`), so that the
 steps. `kill` has one row, for now. One row is chosen by the policy's `deadline`, and carried out.
 `preempt` needs no plan: it kills the candidates by ascending loss until enough nodes come free.
 
-*Writing.* The file system writes one checkpoint at a time. The order is that of
-`cosimlib.eviction.plan`: first those of jobs that reach no checkpoint of their own by the last
-deadline, then the others by the step in which they reach theirs. Within each of the two, and within
-a step, they follow Smith's rule on the times of system-level checkpoints, whatever is written.
-Checkpoints that other bursts have ordered come first. Each is written as late as the plan's end
-allows, so that jobs compute for as long as they can.
+*Writing.* The file system writes one checkpoint at a time, in this order:
 
-*Ties.* Several sets of jobs may lose equally little. `dynamic` takes the set that needs the fewest
-steps, of these the one that frees the fewest nodes, and of these the one that spares the jobs
-submitted last: among such sets, compare the last job in which they differ. A job whose kill loses
-nothing is killed rather than written. `dynamic_blocked` does the same, counts only steps of
-writing, and spares the jobs that would be written first. `kill` is `dynamic` with no step to wait.
-`greedy` takes jobs of equal loss in order of submission for checkpoints, and in reverse order to be
-killed. `preempt` and `shrink` kill them in order of submission. Of deadlines that are equally good,
-the earliest is taken.
+1. those that other bursts have ordered before;
+2. those of jobs that reach no checkpoint of their own by the last deadline, by Smith's rule;
+3. those of the other jobs, by the step in which they reach theirs, and within a step by Smith's
+   rule.
+
+The last two are the order of `cosimlib.eviction.plan`. Smith's rule takes the times of system-level
+checkpoints, whatever is written. Each checkpoint is written as late as the plan's end allows, so
+that jobs compute for as long as they can. The *end* of a plan is when its last write is complete,
+and not before the burst is expected; it is not the deadline of its row.
+
+*Ties.* Several sets of jobs may lose equally little. Then one is chosen by
+
+================= ========================== ========================== ==========================
+policy            first                      then                       then
+================= ========================== ========================== ==========================
+`dynamic`         fewest steps               fewest nodes freed         spared: submitted last
+`dynamic_blocked` fewest steps of writing    fewest nodes freed         spared: written first
+`kill`            fewest nodes freed         spared: submitted last
+`greedy`          written: submitted first   killed: submitted last
+`preempt`         killed: submitted first
+`shrink`          killed: submitted first
+================= ========================== ========================== ==========================
+
+For example, of two sets that differ in several jobs, `dynamic` compares the one submitted last, and
+takes the set that spares it. Under `dynamic` and `dynamic_blocked`, a job whose kill loses nothing
+is killed rather than written. Of deadlines that are equally good, the earliest is taken.
 """
 
 import numpy as np
@@ -40,28 +53,29 @@ from cosimlib.ondemand.changes import choose_jobs
 from cosimlib.ondemand.sharing import share_nodes
 from cosimlib.ondemand.shrinking import shrink_jobs
 from cosimlib.ondemand.state import (
+    BY_KILL,
+    DEADLINE_EARLIEST,
+    DEADLINE_WEIGHTED,
     DYNAMIC_BLOCKED,
-    EARLIEST,
     GREEDY,
-    LEAST_LOSS_KILL,
     NO_JOB,
     PREDICT,
     PREEMPT,
     RUNNING,
     SHARE,
     SHRINK,
-    WEIGHTED,
     Machine,
     loss,
     next_checkpoint,
     progress,
     time_of,
 )
-from cosimlib.ondemand.stopping import stop_after_checkpoints
+from cosimlib.ondemand.stopping import leave_after_checkpoints
 
 CANDIDATE = record_type(floats="loss app_wait app_write sys_write", integers="nodes")
-"""A job that could be evicted: the node-seconds that its kill loses, the seconds until it reaches
-its next checkpoint, those to write that one and one of the system, and its nodes."""
+"""A job that could be evicted: the node-seconds that it would lose if it were killed at the moment
+of the plan (it may lose more or less by the burst's start), the seconds until it reaches its next
+checkpoint, those to write that one and one of the system, and its nodes."""
 
 NEARLY = 1e-12
 """Relative error within which seconds are still a whole number of steps."""
@@ -80,7 +94,7 @@ def make_way(machine: Machine) -> None:
     if arrived and rules.mechanism == SHRINK and shrink_jobs(machine, candidates, lacking):
         return
     if not arrived and rules.notice == PREDICT:
-        stop_after_checkpoints(machine, candidates, lacking)
+        leave_after_checkpoints(machine, candidates, lacking)
         return
     promised = running[jobs.makes_way_for[running] == state.asking]
     lacking -= int(jobs.width[promised].sum())
@@ -129,7 +143,7 @@ def _deadlines(machine: Machine) -> tuple[float, float, int]:
     if now < burst.submit_time:
         arrival = max(burst.expected_arrival, now)
     early = max(arrival - now, 0.0)
-    if rules.mechanism == LEAST_LOSS_KILL:
+    if rules.mechanism == BY_KILL:
         return early, 0.0, 1
     busy = _seconds_until_written(machine)
     time = max(arrival + burst.longest_delay - now - busy, 0.0)
@@ -148,7 +162,7 @@ def _carry_out(
     app, sys, chosen = actions == APP, actions == SYS, actions != KEEP
     victims = numbers[chosen]
     choose_jobs(machine, victims, actions[chosen])
-    jobs.stops_at[victims] = np.where(app, now + candidates.app_wait, np.inf)[chosen]
+    jobs.checkpoint_time[victims] = np.where(app, now + candidates.app_wait, np.inf)[chosen]
     jobs.write_time[victims] = (app * candidates.app_write + sys * candidates.sys_write)[chosen]
     jobs.write_begin[victims] = (now + begins)[chosen]
 
@@ -181,7 +195,7 @@ def describe_candidates(
     for place in range(numbers.size):
         job, candidate = jobs[numbers[place]], candidates[place]
         done = progress(job, rules, now)
-        reading = max(time_of(job, rules, job.reread) - now, 0.0)
+        reading = max(time_of(job, rules, job.read_time) - now, 0.0)
         candidate.nodes, candidate.loss = job.width, loss(job, done)
         candidate.app_wait = reading + next_checkpoint(job, done) - done
         candidate.app_write, candidate.sys_write = job.app_write, job.sys_write
@@ -239,9 +253,9 @@ def _choose_deadline(
     cost = np.where(plans == KILL, candidates.loss, 0.0).cumsum(axis=1)[:, -1]
     if rules.mechanism == DYNAMIC_BLOCKED:
         cost += [timetable(candidates, plan, order, busy, early)[1] for plan in plans]
-    if rules.deadline == WEIGHTED:
+    if rules.deadline == DEADLINE_WEIGHTED:
         return int((cost + rules.weight * delay).argmin())
-    keys = (cost, delay) if rules.deadline == EARLIEST else (delay, cost)
+    keys = (cost, delay) if rules.deadline == DEADLINE_EARLIEST else (delay, cost)
     return int(np.lexsort(keys)[0])
 
 

@@ -16,7 +16,7 @@ from cosimlib.system import System
 POLICIES = {
     "wait": state.WAIT,
     "reserve": state.WAIT,
-    "kill": state.LEAST_LOSS_KILL,
+    "kill": state.BY_KILL,
     "greedy": state.GREEDY,
     "dynamic": state.DYNAMIC,
     "dynamic_blocked": state.DYNAMIC_BLOCKED,
@@ -30,9 +30,9 @@ SOLVERS = ("kill", "greedy", "dynamic", "dynamic_blocked", "preempt")
 """The policies of `Evict`."""
 
 DEADLINES = {
-    "least_loss": state.LEAST_LOSS,
-    "earliest": state.EARLIEST,
-    "weighted": state.WEIGHTED,
+    "least_loss": state.DEADLINE_LEAST_LOSS,
+    "earliest": state.DEADLINE_EARLIEST,
+    "weighted": state.DEADLINE_WEIGHTED,
 }
 """Which deadline of an eviction plan is taken."""
 
@@ -104,7 +104,7 @@ class Wait(Policy):
 
 @dataclass(frozen=True)
 class Reserve(Policy):
-    """Bursts wait as under `Wait`, and nodes are kept free for them.
+    """Bursts wait as under `Wait`, and nodes are set aside for them.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Reserve(Policy):
     takes_calendar: ClassVar[bool] = False
 
     nodes: int
-    """Nodes kept for bursts. Batch jobs that do not fit on the others may use them."""
+    """Nodes set aside for bursts. Batch jobs that do not fit on the others may use them."""
 
     def __post_init__(self) -> None:
         check.whole("nodes", self.nodes, 1, where="Reserve")
@@ -253,7 +253,7 @@ class Notice:
     use: str = "ignore"
     """``"ignore"``: nothing. ``"collect"``: free nodes are held for the burst from the notice on.
     ``"prepare"``: jobs make way by a plan, so that the nodes are free when the burst is expected.
-    ``"predict"``: jobs stop after their last checkpoint before that."""
+    ``"predict"``: jobs leave after their last checkpoint before that."""
 
     lead: float = 900.0
     """Seconds before the expected arrival at which ``"prepare"`` begins, or else at the notice."""
@@ -277,13 +277,13 @@ class Notice:
     def call_time(
         self, submit_time: np.ndarray, notice_time: np.ndarray, expected: np.ndarray
     ) -> np.ndarray:
-        """When nodes are first collected for each burst; infinity: not before it arrives."""
+        """When each burst begins to collect nodes; infinity: not before it arrives."""
         if self.use == "ignore":
             return np.full(submit_time.size, np.inf)
-        called = notice_time
+        begins = notice_time
         if self.use == "prepare":
-            called = np.maximum(notice_time, expected - self.lead)
-        return np.where(called < submit_time, called, np.inf)
+            begins = np.maximum(notice_time, expected - self.lead)
+        return np.where(begins < submit_time, begins, np.inf)
 
 
 @dataclass(frozen=True)

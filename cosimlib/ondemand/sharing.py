@@ -40,8 +40,7 @@ def _choose_hosts(candidates: np.ndarray, width: np.ndarray, lacking: int) -> np
 @kernel
 def start_sharing(machine: Machine, hosts: np.ndarray) -> None:
     """Start the burst that asks on the nodes held for it; on the others it takes turns."""
-    jobs, state = machine.jobs, machine.state
-    number = state.asking
+    jobs, number = machine.jobs, machine.state.asking
     burst = jobs[number]
     held = burst.held
     lacking = burst.nodes - held
@@ -53,7 +52,6 @@ def start_sharing(machine: Machine, hosts: np.ndarray) -> None:
         job.shares_with, job.lent = number, min(lacking, job.width)
         lacking -= job.lent
     burst.hosts = hosts.size
-    state.served = 0
 
 
 @kernel
@@ -78,7 +76,7 @@ def end_sharing(machine: Machine, number: int) -> None:
         host, lent = jobs[number], jobs[number].lent
         host.shares_with, host.lent = NO_JOB, 0
         host.width -= lent
-        state.used += lent
+        state.burst_nodes += lent
         burst.hosts -= 1
         speed = 1.0 if burst.hosts == 0 else burst.speed
         change_speed(machine, burst_number, burst.width + lent, speed)

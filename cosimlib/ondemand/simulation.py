@@ -11,21 +11,23 @@ been read. Without bursts the schedule is that of `simulate_easy`.
 *Checkpoints.* Applications write a checkpoint whenever their progress reaches a multiple of their
 interval. The run times of a log include this time. To make way for a burst, a job writes one of the
 paper's two kinds: `app`, when the application reaches its next checkpoint, or `sys`, at once. The
-file system writes these one after another. A job stops when it is ready to write. Reading takes as
-long as writing, whatever else is read or written. All these times are whole seconds.
+file system writes these one after another. An `app` job stands still from its checkpoint on, a
+`sys` job from when its write begins. Reading takes as long as writing, whatever else is read or
+written. Reading and writing take whole seconds.
 
 *Bursts* are jobs with a `longest_delay` (s), after which a start misses its deadline. Bursts are
 never evicted, and run at full speed from start to end, except under `share`. Bursts that wait for
-nodes are served in the order in which they were called: by their notice if that is used, or else by
-their arrival. An eviction may free more nodes than the burst needs. These go to the other waiting
-bursts at the same instant, in the order of their calls, and only after that to batch jobs.
+nodes are served in the order in which they began to collect them: at their notice if that is used,
+or else at their arrival. At the same instant, bursts that arrive come before those whose notice is
+due. An eviction may free more nodes than the burst needs. These go to the other waiting bursts at
+the same instant, in the same order, and only after that to batch jobs.
 
 *Policies* say how bursts get their nodes:
 
 ============================== =====================================================================
 `wait`                         Bursts stand before all batch jobs in the queue.
-`reserve`                      As `wait`, and nodes are kept for bursts. Batch jobs use these nodes
-                               only if they are too wide for the others.
+`reserve`                      As `wait`, and nodes are set aside for bursts. Batch jobs use these
+                               nodes only if they are too wide for the others.
 `kill`                         The jobs are killed that lose least together.
 `greedy`, `dynamic`            Jobs are killed or write checkpoints, by the solvers of Maurya et al.
 `dynamic_blocked`              As `dynamic`; the loss includes the nodes that stand still.
@@ -36,16 +38,18 @@ bursts at the same instant, in the order of their calls, and only after that to 
                                is assumed to suffice for both (`cosimlib.ondemand.sharing`).
 ============================== =====================================================================
 
-Under the last seven, a burst takes the free nodes first, and jobs make way for the rest. Jobs are
-killed when the burst starts, not before. `cosimlib.ondemand.kernel` has the rules of that, and
-`cosimlib.ondemand.planning` the choice between sets that lose equally little, and the order of
-writing. Under `greedy`, `dynamic` and `dynamic_blocked` there is a plan for each whole step of
-delay up to the longest, and the policy's `deadline` chooses one of them (`Evict`).
+Under all but `wait` and `reserve`, a burst takes the free nodes first, and jobs make way for the
+rest. Jobs are killed when the burst starts, not before. `cosimlib.ondemand.kernel` has the rules of
+that, and `cosimlib.ondemand.planning` the choice between sets that lose equally little, and the
+order of writing. Under `greedy`, `dynamic` and `dynamic_blocked` there is a plan for each whole
+step of delay up to the longest, and the policy's `deadline` chooses one of them (`Evict`): by
+default the plan that loses least, however late within the longest delay; of equal ones, the
+earliest.
 
 *Notices.* A burst may have a notice: at `notice_time` the scheduler learns of the burst and its
 `expected_time` of arrival. Under the notice ``"collect"``, free nodes are held from the notice on.
 Under ``"prepare"``, the burst is served `lead` seconds before its expected arrival, by a plan that
-may take until that arrival plus the longest delay. Under ``"predict"``, jobs are stopped after
+may take until that arrival plus the longest delay. Under ``"predict"``, jobs leave right after
 their last checkpoint before the expected arrival (`cosimlib.ondemand.stopping`). Nodes held for a
 burst are released if it has not come `patience` seconds after its expected arrival.
 
@@ -61,21 +65,17 @@ CUP: collect until it is predicted to  `preempt`, ``"predict"``        `shrink`,
 ====================================== =============================== =============================
 
 We know their abstract and summaries, not their full text, and assume the following. A job is
-malleable with a fixed probability, not by its project. It starts on all its nodes, and needs at
-least a fixed share of them. SPAA shrinks no job if shrinking is not enough, and preempts instead.
-Preempted malleable jobs continue from their last checkpoint as others do, without warning. To set
-up a job again costs nothing. Chosen jobs that are not needed are spared.
+malleable with a fixed probability (0.3), not by its project. It starts on all its nodes, and needs
+at least a fixed share of them (0.2). SPAA shrinks no job if shrinking is not enough, and preempts
+instead. Preempted malleable jobs continue from their last checkpoint as others do, without warning.
+To set up a job again costs nothing. Chosen jobs that are not needed are spared.
 
 *Fillers.* With `start_up`, containers run on all idle nodes, and never delay a job or burst
 (`cosimlib.ondemand.schedule`).
 
-*Calendars* (`cosimlib.calendar`). Batch jobs, and bursts under `wait`, follow EASY's rule: none
-starts where its requested time would cross a known window, unless enough nodes stay open. The
-request of an evicted job is what is left of it after the checkpoint, and the time to read that.
-Under the other policies a burst starts as soon as it has open nodes, and may run into a window,
-which waits for it. A window takes idle nodes first, then nodes held for bursts, of which the last
-called gives first. While a window waits for nodes, no burst chooses jobs to evict. Windows kill
-nobody. `reserve`, `shrink` and `share` take no calendar.
+*Calendars* (`cosimlib.calendar`). No batch job starts where it would run into a known window; a
+burst may, except under `wait`, and the window waits for it (`cosimlib.ondemand.easy`). `reserve`,
+`shrink` and `share` take no calendar.
 """
 
 from dataclasses import replace

@@ -9,23 +9,25 @@ the *work* of the attempt. `work` is what the attempt had done of it at the mome
 since then the job works at `speed`. So at any time, with no case for a job that stands still::
 
     work(now)     = work + (now - work_time) * speed
-    progress(now) = saved + max(work(now) - reread, 0)
+    progress(now) = saved + max(work(now) - read_time, 0)
 
 `speed` is 1 on all nodes that the job asked for. It is less on fewer nodes, or while the job takes
 turns with a burst, and 0 while the job stands still to make way for a burst.
 
 *Checkpoints.* Progress is the seconds of the run time that are done. The application saves it at
-every multiple of the job's `interval`, within its run time.
+every multiple of the job's `interval`; writing it is part of the run time.
 
 *Making way.* A job that is to leave its nodes to a burst has the burst's number in `makes_way_for`,
 and what it does for that in `action`: it is killed, or it writes a checkpoint, of the application
-(`APP`) or of the system (`SYS`). With a checkpoint, it stands still until that is written.
+(`APP`) or of the system (`SYS`). An `APP` job stands still from its checkpoint on, a `SYS` job from
+when its write begins, both until the checkpoint is written.
 
 *Rounding.* Where jobs change their speed, under `shrink` and `share`, the times at which they end
 or save their progress are rounded to multiples of `GRAIN`. Otherwise, events that happen at once
 would differ in their last digits. `state.now` is the rounded instant. `state.exact` is the same
 instant without rounding: jobs that start or change their speed at it count their work from there,
-so that rounding does not add up.
+so that rounding does not add up. Under all policies, progress that is less than half a grain from a
+checkpoint counts as that of the checkpoint: differences of times that are not whole are not exact.
 """
 
 from typing import NamedTuple
@@ -44,11 +46,11 @@ NUMBERS: list[int] = [*np.arange(8)]
 NO_JOB = whole(-1)
 """The number that stands for no job."""
 
-WAIT, LEAST_LOSS_KILL, PREEMPT, SHRINK, SHARE, GREEDY, DYNAMIC, DYNAMIC_BLOCKED = range(8)
+WAIT, BY_KILL, PREEMPT, SHRINK, SHARE, GREEDY, DYNAMIC, DYNAMIC_BLOCKED = range(8)
 """How bursts get their nodes (`RULES.mechanism`): they wait in the queue, also where nodes are
-reserved for them; or jobs make way, as the policy of that name in `policies` says."""
+set aside for them; or jobs make way, as the policy of that name in `policies` says."""
 
-EARLIEST, LEAST_LOSS, WEIGHTED = range(3)
+DEADLINE_EARLIEST, DEADLINE_LEAST_LOSS, DEADLINE_WEIGHTED = range(3)
 """Which deadline of an eviction plan is taken (`RULES.deadline`)."""
 
 IGNORE, COLLECT, PREPARE, PREDICT = range(4)
@@ -61,11 +63,11 @@ RULES = record_type(
 """The machine's nodes and the rules of a policy, which never change.
 
 total_nodes, reserved
-    Nodes of the machine, and those of them that are kept for bursts.
+    Nodes of the machine, and those of them that are set aside for bursts.
 mechanism, deadline, notice
     One of each of the groups of constants above.
 weight
-    What a second of delay is worth in node-seconds, for `WEIGHTED`.
+    What a second of delay is worth in node-seconds, for `DEADLINE_WEIGHTED`.
 step
     Seconds from one deadline of a plan to the next.
 patience
@@ -95,14 +97,14 @@ least_nodes
 longest_delay
     Of a burst: seconds from its arrival to its deadline.
 call_time
-    Of a burst: when nodes are first collected for it; infinity: not before it arrives.
+    Of a burst: when its notice lets it begin to collect nodes; infinity: not before it arrives.
 expected_arrival
     Of a burst: when its notice says that it comes.
 """
 
 PROGRESS = record_type(
-    floats="start_time end_time saved reread work work_time speed stopped ends_at expected_end "
-    "stops_at write_time write_begin decided logged_until logged_progress",
+    floats="start_time end_time saved read_time work work_time speed stopped ends_at expected_end "
+    "checkpoint_time write_time write_begin decided logged_until logged_progress",
     integers="attempt width held collecting makes_way_for action shares_with lent hosts",
 )
 """Where a job or burst is.
@@ -111,9 +113,10 @@ start_time, end_time
     When its first attempt began, and when it was done; NaN until then.
 attempt
     The number of the latest attempt, from 0; −1 before the first.
-saved, reread
-    The progress with which the latest attempt began, or after an eviction the next one will, and
-    the seconds that it takes to read the checkpoint of it (0: there is none).
+saved
+    The progress with which the latest attempt began, or after an eviction the next one will.
+read_time
+    The seconds that it takes to read the checkpoint of `saved` (0: there is none).
 work, work_time, speed
     Of a running job: seconds of work that the attempt had done at the moment `work_time`, at full
     speed, and seconds of work per second since then (see above).
@@ -124,28 +127,32 @@ stopped
 ends_at
     Of a running job: when it will end; infinity: it stands still.
 expected_end
-    When the scheduler expects its nodes back, by the requested time.
+    Of a running job: when the scheduler expects its nodes back, by the requested time. Of a burst
+    that collects nodes: when those are expected back; set and true only inside `easy._reserve`.
 collecting, held
     Of a burst: whether nodes are collected for it now (1 or 0), and how many are held.
-makes_way_for, action, decided
-    The burst that a running job makes way for (`NO_JOB`: none), by which action of
-    `eviction.problem`, and when that was decided.
-stops_at
-    Of a job that makes way: when it stops by itself, at a checkpoint of its application; infinity:
-    it does not, or it has stopped.
+makes_way_for
+    Of a running job: the burst that it makes way for (`NO_JOB`: none).
+action, decided
+    By which action of `eviction.problem` it does, and when that was decided; valid only while
+    `makes_way_for` is set.
+checkpoint_time
+    Of a job that makes way: when it reaches the checkpoint of its application at which it will
+    stand still (`APP`) or leave (`KILL`); infinity: it waits for none, or stands still already.
 write_time, write_begin
     Of a job that makes way: the seconds that its checkpoint takes to write (0: it writes none), and
-    the moment from which on it is written.
+    the moment at which its write is planned to begin.
 shares_with, lent
     Of a batch job, a *host*: the burst that it takes turns with (`NO_JOB`: none), and how many of
     its nodes the burst needs.
 hosts
     Of a burst: the number of its hosts.
 logged_until, logged_progress
-    Up to when all that the job did, or that was held for it, is in the log, and its progress then.
+    The moment up to which the log has all stretches of the job or burst, those in which nodes were
+    held for it (`HOLD`) included; and its progress then.
 """
 
-RUN = np.dtype([(name, kind[name]) for kind in (REQUEST, PROGRESS) for name in kind.names or ()])
+JOB = np.dtype([(name, kind[name]) for kind in (REQUEST, PROGRESS) for name in kind.names or ()])
 """A job or burst: what is known of it, and where it is."""
 
 QUEUE, RUNNING, EXPECTED, COLLECTING, CALLS = NUMBERS[:5]
@@ -157,7 +164,7 @@ RUNNING
     Jobs that run, in order of submission.
 EXPECTED
     Jobs that run, by their `expected_end`. While EASY makes a reservation, also the bursts that
-    nodes are held for.
+    collect nodes.
 COLLECTING
     Bursts that collect nodes, in the order in which they began to.
 CALLS
@@ -165,8 +172,9 @@ CALLS
 """
 
 STATE = record_type(
-    floats="now exact",
-    integers="free used writer submitted called finished serving served asking stretches evictions",
+    floats="now exact write_end",
+    integers="free burst_nodes writer submitted calls_passed finished serving next_served asking "
+    "planned stretches evictions",
 )
 """The machine at an instant.
 
@@ -175,17 +183,22 @@ now, exact
 free
     Nodes that are open, run no job and are held for no burst; below 0 while jobs run on nodes that
     a window is to close.
-used
+burst_nodes
     Nodes that bursts hold or run on.
-writer
-    The job whose checkpoint is being written (`NO_JOB`: none).
-submitted, called, finished
-    How many jobs were submitted, were called (of the list `CALLS`), and have ended.
-serving, served
-    Whether bursts are being served at this instant (1 or 0), and how many of `COLLECTING` have been
-    since the last of them started.
+writer, write_end
+    The job whose checkpoint is being written (`NO_JOB`: none), and when that will be complete.
+submitted, finished
+    How many jobs were submitted, and have ended.
+calls_passed
+    How many of the list `CALLS` have a `call_time` that is past.
+serving
+    1 while bursts are served, and so while an instant is interrupted for a plan; else 0.
+next_served
+    The place in `COLLECTING` of the burst to serve next; 0 again after each start.
 asking
     The burst for which jobs are to make way before anything else happens (`NO_JOB`: none).
+planned
+    The burst for which jobs have just been asked, as `run` is called again (`NO_JOB`: none).
 stretches, evictions
     Rows of the two logs.
 """
@@ -278,20 +291,32 @@ def time_of(job: np.record, rules: np.record, work: float) -> float:
 
 @kernel
 def progress(job: np.record, rules: np.record, now: float) -> float:
-    """Seconds of its run time that a running job has done."""
-    return job.saved + max(work_at(job, rules, now) - job.reread, 0.0)
+    """Seconds of its run time that a running job has done; near a checkpoint, those of that."""
+    done = job.saved + max(work_at(job, rules, now) - job.read_time, 0.0)
+    number = np.rint(done / job.interval)
+    if number > 0.0 and abs(number * job.interval - done) < GRAIN / 2:
+        return number * job.interval
+    return done
 
 
 @kernel
 def last_checkpoint(job: np.record, done: float) -> float:
     """The progress that a running job would start from again if it were killed at this progress."""
-    return max(job.saved, done - done % job.interval)
+    number = _checkpoints_by(job, done)
+    return max(job.saved, number * job.interval) if number > 0.0 else job.saved
 
 
 @kernel
 def next_checkpoint(job: np.record, done: float) -> float:
     """The progress at which the application writes its next checkpoint."""
-    return done - done % job.interval + job.interval
+    return (_checkpoints_by(job, done) + 1.0) * job.interval
+
+
+@kernel
+def _checkpoints_by(job: np.record, done: float) -> float:
+    """How many multiples of its interval a job has reached with this progress."""
+    number = np.rint(done / job.interval)
+    return number - 1.0 if number > 0.0 and number * job.interval > done else number
 
 
 @kernel

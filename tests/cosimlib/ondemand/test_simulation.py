@@ -17,7 +17,14 @@ from cosimlib.ondemand.kernel import simulate
 from cosimlib.system import System
 from cosimlib.units import HOUR
 from cosimlib.workload import Workload
-from tests.cosimlib.ondemand.instances import arguments, draw, draw_windows, schedule_of, theirs
+from tests.cosimlib.ondemand.instances import (
+    Instance,
+    arguments,
+    draw,
+    draw_windows,
+    schedule_of,
+    theirs,
+)
 from tests.strategies import workloads
 from tests.suites import THOROUGH
 
@@ -269,3 +276,69 @@ def test_a_log_that_outgrows_its_room_is_kept_whole(policy):
     for table, same in zip(whole, again, strict=True):
         np.testing.assert_array_equal(table, same)
     assert len(whole[2]) > 1
+
+
+def machine_of(jobs, burst, *, nodes, writes, **rules):
+    """Jobs of submission and nodes, and one burst, on a machine where times may be fractions."""
+    named = ["submit", "run", "requested", "nodes"]
+    table = pd.DataFrame([*jobs, burst[:4]], columns=named)
+    table = table.assign(burst=[False] * len(jobs) + [True], least=table["nodes"], longest=900.0)
+    table = table.assign(call=[np.inf] * len(jobs) + [burst[4]], expected_at=burst[0])
+    for name, seconds in zip(("interval", "app", "sys"), writes, strict=True):
+        table[name] = seconds
+    known = {"deadline": "least_loss", "weight": 0.0, "notice": "ignore", "reserved": 0}
+    known |= {"step": 60, "patience": 600, "turn": 0.5}
+    return Instance(table, nodes, known | rules)
+
+
+def test_a_write_that_is_due_before_the_one_before_it_ends_waits_for_it():
+    """Sums of fractions are rounded: writes that are planned back to back overlap by a digit."""
+    submits = (
+        2899.1235187680522,
+        2976.667079251071,
+        3146.7232594960906,
+        3363.5295379369,
+        3527.475443488932,
+    )
+    jobs = [(submit, 4096.0, 4505.6, 1) for submit in submits]
+    burst = (4031.4848124479154, 1000.0, 1200.0, 5, np.inf)
+    instance = machine_of(jobs, burst, nodes=5, writes=(100.1, 30.0, 60.0), policy="dynamic")
+    schedule = audit(schedule_of(instance))
+    writes = schedule.stretches[schedule.stretches["kind"] == "write"].sort_values("start")
+    assert len(writes) == 5
+    assert (writes["start"].to_numpy()[1:] >= writes["end"].to_numpy()[:-1]).all()
+
+
+@pytest.mark.parametrize(
+    ("submit", "arrival", "interval", "kept"),
+    [(2811.328, 8426.334, 3600.0, 3600.0), (2582.328, 8200.005, 100.1, 56 * 100.1)],
+)
+def test_a_job_that_leaves_at_its_checkpoint_keeps_it(submit, arrival, interval, kept):
+    """The difference of two times in milliseconds is not exactly the progress of a checkpoint."""
+    instance = machine_of(
+        [(submit, 10_000.0, 10_800.0, 8)],
+        (arrival, 1000.0, 1200.0, 4, arrival - 3000),
+        nodes=8,
+        writes=(interval, 60.0, 60.0),
+        policy="preempt",
+        notice="predict",
+    )
+    evictions = audit(schedule_of(instance)).evictions
+    assert evictions["kept"].tolist() == evictions["done"].tolist() == [kept]
+
+
+def test_checkpoints_of_applications_at_fractions_of_a_second_pass_the_audit():
+    random = np.random.default_rng(2)
+    for _ in range(20):
+        submit = round(random.random() * 5000, 3)
+        arrival = submit + 3580 + round(random.random() * 10, 3)
+        instance = machine_of(
+            [(submit, 10_000.0, 10_800.0, 8)],
+            (arrival, 1000.0, 1200.0, 4, np.inf),
+            nodes=8,
+            writes=(3600.0, 60.0, 300.0),
+            policy="dynamic",
+        )
+        evictions = audit(schedule_of(instance)).evictions
+        assert evictions["action"].tolist() == ["app"]
+        assert evictions["done"].tolist() == evictions["kept"].tolist() == [3600.0]
