@@ -27,6 +27,7 @@ from papers.polyakov2018.experiment import (
     INTERVALS,
     VARIANTS,
     container_cost,
+    cost_table,
     efficiencies,
     paired_table,
     reached_load,
@@ -35,7 +36,6 @@ from papers.polyakov2018.experiment import (
     save_table,
     scheduler_variant,
 )
-from papers.polyakov2018.figures import cost_table
 from tests.cosimlib.filling.naive import Filled
 from tests.cosimlib.filling.test_saving import killing
 from tests.cosimlib.filling.test_simulation import EARLY, NODES, WAYS, at_least_one_slot

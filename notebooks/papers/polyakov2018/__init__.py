@@ -8,10 +8,12 @@ from papers.polyakov2018.experiment import (
     compare_arrivals,
     compare_variants,
     container_costs,
+    cost_table,
     efficiencies,
     ended_early,
     fill,
     fill_all,
+    load_table,
     loads_by_length,
     prepare,
     queue_for,
@@ -23,8 +25,9 @@ from papers.polyakov2018.experiment import (
     time_run,
     unused_ends,
     used_shares,
+    useful_by_interval,
 )
-from papers.polyakov2018.figures import FIGURES
+from papers.polyakov2018.figures import node_table, plot_slots
 from papers.polyakov2018.measures import Results, measure_claims
 
 __all__ = [
@@ -35,12 +38,16 @@ __all__ = [
     "compare_arrivals",
     "compare_variants",
     "container_costs",
+    "cost_table",
     "efficiencies",
     "ended_early",
     "fill",
     "fill_all",
+    "load_table",
     "loads_by_length",
     "measure_claims",
+    "node_table",
+    "plot_slots",
     "prepare",
     "queue_for",
     "reached_loads",
@@ -51,10 +58,11 @@ __all__ = [
     "time_run",
     "unused_ends",
     "used_shares",
+    "useful_by_interval",
 ]
 
 
 def begin(run: Experiment, *, output: str = "") -> Paper:
     """The run's figures and scorecard."""
     citation, data = "Polyakov, Dubenskaya 2018", run.workload.name
-    return Paper("4-filling", citation, FIGURES, data=data, output=output)
+    return Paper("4-filling", citation, data=data, output=output)

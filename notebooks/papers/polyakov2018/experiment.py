@@ -475,6 +475,38 @@ def time_run(seed: int) -> str:
 # --- tables over seeds ----------------------------------------------------------------------------
 
 
+def load_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Load by variant, queue depth and accuracy: mean, standard deviation and range over seeds."""
+    grouped = runs.groupby(["variant", "queue_depth", "accuracy"], sort=False)["load"]
+    table = grouped.agg(["mean", "std", "min", "max", "count"])
+    table.columns = pd.Index(["load", "spread", "lowest", "highest", "seeds"])
+    return table.fillna({"spread": 0.0}).reset_index()
+
+
+def cost_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean, lowest and highest cost of containers over seeds, in percent, one row per measure."""
+    measures = runs.columns.drop(["policy", "accuracy", "seed"])
+    tables = [spread_table(runs, ["policy", "accuracy"], measure) for measure in measures]
+    table = pd.concat(tables, keys=measures, names=["measure"]).reset_index("measure")
+    percent = ["mean", "lowest", "highest"]
+    return table.assign(**{name: 100 * table[name] for name in percent}).reset_index(drop=True)
+
+
+def useful_by_interval(saves: pd.DataFrame, seeds: int) -> pd.DataFrame:
+    """Useful part of the containers' time in percent by jobs, `t` and `k`, of `save_intervals`.
+
+    Only cases that all `seeds` have are kept. One more `line` joins Young's intervals √(2tM).
+    """
+    percent = saves.assign(useful=100 * saves["useful"])
+    spread = spread_table(percent, ["jobs", "t", "k"], "useful")
+    spread = spread[spread["seeds"] == seeds].assign(line="t = " + spread["t"].astype(str))
+    at_young = saves[saves["k"] == saves["young"].round().clip(lower=1)]
+    at_young = at_young.groupby(["jobs", "t"], sort=False)[["young", "useful"]].mean().reset_index()
+    at_young["mean"], at_young["k"] = 100 * at_young["useful"], at_young["young"].clip(lower=1)
+    parts = [spread[spread["k"] < np.inf], at_young.assign(line="√(2tM)")]
+    return pd.concat(parts).dropna(subset="mean").round(4)
+
+
 def spread_table(runs: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
     """Mean, lowest and highest value over seeds, one row per case: the columns of `by`."""
     cells = runs.groupby(by, sort=False)[value].agg(["mean", "min", "max", "count"])
