@@ -40,7 +40,7 @@ def system_pages(root: Path, renew: Callable[[str, Path], str]) -> dict[str, str
     pages = {}
     for room, (notebook, model, found) in SYSTEMS.items():
         path = root / "notebooks" / f"{notebook}.ipynb"
-        title, question, deviations = _opening(path)
+        title, question, deviations = opening(path)
         explorer = f", or [move its sliders](../notebooks/explore/{room}.ipynb)"
         links = (
             f"Read [the notebook](../notebooks/{notebook}.ipynb)"
@@ -77,7 +77,7 @@ def stored_table(root: Path, system: str) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _opening(notebook: Path) -> tuple[str, str, str]:
+def opening(notebook: Path) -> tuple[str, str, str]:
     """Title, question and deviations of a notebook: its first text, and the last on deviations."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]

@@ -57,8 +57,8 @@ from papers.paper import Paper
 
 def make_paper(workload: Workload, output: str | Path = "", *, own: bool = True) -> Paper:
     """A run of the notebook on a workload; `own` says whether load and noise are the paper's."""
-    how = {"data": workload.name, "output": output, "own": own}
-    return Paper("3-timesharing", "Hofmeyr et al. 2016", **how)
+    citation = "Hofmeyr et al. 2016"
+    return Paper("3-timesharing", citation, data=workload.name, output=output, own=own)
 
 
 __all__ = [
