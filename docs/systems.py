@@ -28,6 +28,9 @@ STORED = {
 }
 """Columns of the table of runs at paper scale, by their names in the files."""
 
+DEVIATIONS = re.compile(r"(?:## |\*\*)What (?:deviates|differs|the model assumes)")
+"""How the text begins that says what deviates from a notebook's paper."""
+
 EXPLORERS = ("eviction", "coscheduling", "timesharing", "filling", "elastic", "ondemand")
 
 
@@ -37,7 +40,7 @@ def system_pages(root: Path, renew: Callable[[str, Path], str]) -> dict[str, str
     pages = {}
     for room, (notebook, model, found) in SYSTEMS.items():
         path = root / "notebooks" / f"{notebook}.ipynb"
-        title, question, deviations = _opening(path)
+        title, question, deviations = opening(path)
         explorer = f", or [move its sliders](../notebooks/explore/{room}.ipynb)"
         links = (
             f"Read [the notebook](../notebooks/{notebook}.ipynb)"
@@ -74,14 +77,15 @@ def stored_table(root: Path, system: str) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _opening(notebook: Path) -> tuple[str, str, str]:
-    """Title, question and deviations of a notebook: its first two cells of text."""
+def opening(notebook: Path) -> tuple[str, str, str]:
+    """Title, question and deviations of a notebook: its first text, and the last on deviations."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     title, _, question = texts[0].partition("\n")
-    heading, _, deviations = texts[1].partition("\n")
-    if not heading.startswith("**What "):
-        raise ValueError(f"{notebook.name}: its second text says {heading!r}; expected **What ...")
+    found = [text for text in texts if DEVIATIONS.match(text)]
+    if not found:
+        raise ValueError(f"{notebook.name}: no text begins with '## What deviates from the paper'")
+    deviations = found[-1].partition("\n")[2]
     return title.removeprefix("# "), question.strip(), deviations.strip()
 
 

@@ -11,7 +11,7 @@ import cosimlib as cs
 from docs.build import notebook_of, relink, staged_places
 from docs.figures import PLOTLY, copy_notebook
 from docs.reference import reference_pages
-from docs.systems import SYSTEMS, section, system_pages
+from docs.systems import SYSTEMS, opening, section, system_pages
 from tests import pages
 from tests.suites import ROOT, THOROUGH
 
@@ -66,6 +66,25 @@ def test_a_page_of_a_system_has_question_picture_model_results_and_deviations():
                 inside = link.removeprefix("../")
                 found = ROOT / "docs" / inside
                 assert inside in PLACES.values() or found.exists() or (ROOT / inside).exists(), link
+
+
+def test_deviations_are_the_last_text_that_begins_so(tmp_path):
+    path = tmp_path / "9-new.ipynb"
+    texts = [
+        "# A title\n\nA question?",
+        "## What containers do\n",
+        "## What deviates from the paper\n\nAll.",
+    ]
+
+    def write(texts):
+        cells = [{"cell_type": "markdown", "source": [text]} for text in texts]
+        path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+
+    write([*texts, "the end"])
+    assert opening(path) == ("A title", "A question?", "All.")
+    write(texts[:2])
+    with pytest.raises(ValueError, match=r"9-new\.ipynb: no text begins with '## What deviates"):
+        opening(path)
 
 
 def test_a_heading_that_is_missing_is_named():

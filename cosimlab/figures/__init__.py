@@ -12,6 +12,7 @@ Charts of tables
 
 - `lines`: lines over a parameter or over time, in panels, with bands
 - `bars`: bars beside or on one another, in panels, with intervals
+- `areas`: areas on one another over time
 - `heat_map`: a cell for each pair of values, such as slowdown by size and length of jobs
 - `ecdf`: distributions as cumulative curves
 - `violins`: distributions as violins
@@ -32,6 +33,7 @@ Schedules
 - `plot_use`: filler containers
 - `plot_sharing`: jobs that share nodes, at a moment
 - `plot_preemption`: nodes taken from running jobs
+- `plot_vectors`: what partitions say their nodes are worth, over time
 
 Eviction
 

@@ -1,4 +1,5 @@
 from . import theme as theme
+from .charts import areas as areas
 from .charts import bars as bars
 from .charts import in_words as in_words
 from .charts import lines as lines
@@ -10,6 +11,7 @@ from .distributions import boxes as boxes
 from .distributions import ecdf as ecdf
 from .distributions import violins as violins
 from .elastic import plot_preemption as plot_preemption
+from .elastic import plot_vectors as plot_vectors
 from .eviction import plot_advice as plot_advice
 from .eviction import plot_trade_off as plot_trade_off
 from .eviction import surface_table as surface_table

@@ -81,7 +81,7 @@ def lines(
     panel : str, optional
         Column of the panels.
     columns : int, default 0
-        Panels in a row; 0: all.
+        Panels in a row, at most; 0: all.
     own : {"", "x", "y"}
         The axes that each panel has for itself; ``labels[value]`` names them.
     log : {"", "x", "y", "xy"}
@@ -116,8 +116,8 @@ def lines(
     check_table(table, x, y, line, panel, bound, *(band or ()))
     if nothing := nothing_to_draw(table, y, title, why):
         return nothing
-    labels, across = dict(labels or {}), columns or table[panel].nunique() if panel else 1
     values = list(dict.fromkeys(table[panel])) if panel else [None]
+    labels, across = dict(labels or {}), min(columns or len(values), len(values))
     names = list(dict.fromkeys(table[line])) if line else [""]
     picture, listed = empty_panels(values, across, own, labels, panel), set()
     panels = divide(table, panel, values, across)
@@ -177,7 +177,7 @@ def bars(
     panel : str, optional
         Column of the panels.
     columns : int, default 0
-        Panels in a row; 0: all.
+        Panels in a row, at most; 0: all.
     own : {"", "x", "y"}
         The axes that each panel has for itself; ``labels[value]`` names them.
     interval : tuple of str, optional
@@ -205,8 +205,8 @@ def bars(
     check_table(table, x, y, group, panel, *(interval or ()))
     if nothing := nothing_to_draw(table, y, title, why):
         return nothing
-    labels, across = dict(labels or {}), columns or table[panel].nunique() if panel else 1
     values = list(dict.fromkeys(table[panel])) if panel else [None]
+    labels, across = dict(labels or {}), min(columns or len(values), len(values))
     names = list(dict.fromkeys(table[group])) if group else [""]
     picture, listed = empty_panels(values, across, own, labels, panel), set()
     for part, at in divide(table, panel, values, across):
@@ -240,6 +240,59 @@ def _bar(
     return bar.update(
         legendgroup=name, error_y={**whiskers, "thickness": 1, "width": 2, "color": theme.BLACK}
     )
+
+
+def areas(
+    table: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    group: str,
+    title: str = "",
+    labels: Mapping[str, str] | None = None,
+    why: str = "",
+) -> go.Figure:
+    """Areas on one another, such as the nodes of several owners over time.
+
+    A value holds until the next. Each area has the color and the pattern of its place.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        Tidy, one point per row.
+    x, y : str
+        Columns of the axes.
+    group : str
+        Column of what tells areas apart.
+    title : str
+    labels : mapping of str to str, optional
+        What the axes say, by column.
+    why : str
+        Said in the place of the figure where the table has no row, or no value to draw.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlab as lab
+    >>> table = pd.DataFrame({"day": [0, 1] * 2, "nodes": [4, 1, 0, 3]})
+    >>> table["owner"] = ["host", "host", "user", "user"]
+    >>> figure = lab.figures.areas(table, x="day", y="nodes", group="owner")
+    >>> [(area.name, area.y) for area in figure.data]
+    [('host', (4, 1)), ('user', (0, 3))]
+    """
+    check_table(table, x, y, group)
+    if nothing := nothing_to_draw(table, y, title, why):
+        return nothing
+    named = {column: column for column in (x, y)} | dict(labels or {})
+    picture = theme.figure(title=title, height=400)
+    for place, name in enumerate(dict.fromkeys(table[group])):
+        rows = table[table[group] == name]
+        tint = theme.faded(theme.CYCLE[place % len(theme.CYCLE)], 0.5)
+        shape = theme.HATCHES[place % len(theme.HATCHES)]
+        look = {"name": str(name), "stackgroup": y}
+        picture.add_trace(theme.steps(rows[x].tolist(), rows[y].tolist(), tint, shape, **look))
+    picture.update_xaxes(title=named[x], title_standoff=8)
+    return picture.update_yaxes(title=named[y], rangemode="tozero")
 
 
 def plot_table(table: pd.DataFrame, *, title: str = "", why: str = "") -> go.Figure:

@@ -169,9 +169,9 @@ def violins(
     check.number("shown", shown, above=0.0, most=1.0, kind="a quantile")
     if nothing := nothing_to_draw(table, y, title, why):
         return nothing
-    names = list(dict.fromkeys(table[x]))
-    groups = list(dict.fromkeys(table[group])) if group else [None]
-    values = list(dict.fromkeys(table[panel])) if panel else [None]
+    names = table[x].drop_duplicates().tolist()
+    groups = table[group].drop_duplicates().tolist() if group else [None]
+    values = table[panel].drop_duplicates().tolist() if panel else [None]
     labels = dict(labels or {})
     picture = empty_panels(values, 1, "x", labels, panel, VIOLIN_ROW)
     for part, at in divide(table, panel, values, 1):
@@ -189,7 +189,9 @@ def violins(
                 own = (str(names[number]), number) if group is None else (str(kind), place)
                 violin = _violin(sample, center, 0.36 / len(groups), shown, theme.color(*own))
                 listed = group is not None and at["row"] == 1 and center == min(drawn)
-                picture.add_trace(violin.update(name=own[0], showlegend=listed), **at)
+                picture.add_trace(
+                    violin.update(name=own[0], legendgroup=own[0], showlegend=listed), **at
+                )
             picture.add_traces(_medians(drawn), rows=at["row"], cols=at["col"])
     ends = [-0.5, len(names) - 0.5]
     ticks = {"tickvals": list(range(len(names))), "ticktext": [str(name) for name in names]}
@@ -198,7 +200,7 @@ def violins(
     picture.update_yaxes(title=labels.get(y, y), rangemode="tozero")
     legend = {"title": {"text": f"{labels.get(group, group)}  "}} if group else {}
     picture.update_layout(title=title, legend=legend)
-    end = "end at their largest value" if shown == 1 else f"end at the quantile {shown:g}"
+    end = "end at their largest value" if shown == 1 else f"end at the {100 * shown:g}th percentile"
     return captioned(
         picture,
         f"White dots are medians, black bars span the quartiles. Violins {end} and are equally "

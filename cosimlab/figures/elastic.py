@@ -1,6 +1,6 @@
 """Figures of preemptions: vectors over time, and what becomes of the jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 from cosimlab.figures import theme
 from cosimlab.figures.charts import heatmap, job_bars
 from cosimlib import checks as check
-from cosimlib.units import HOUR, MINUTE
+from cosimlib.units import DAY, HOUR, MINUTE
 
 FEW = 8
 """An axis of fewer jobs leaves room for so many; one of up to so many nodes labels each number."""
@@ -47,6 +47,47 @@ def vector_trace(values: pd.DataFrame, began: pd.Timestamp | None = None) -> go.
         colorbar={"title": {"text": "value"}, "thickness": 16},
         hovertemplate=f"{day}%{{x}}, node %{{y}}: value %{{z}}<extra></extra>",
     )
+
+
+def plot_vectors(
+    vectors: Mapping[str, pd.DataFrame],
+    boxes: pd.DataFrame | None = None,
+    *,
+    title: str = "",
+) -> go.Figure:
+    """Preemption vectors over time, nodes over days, one panel per policy; dark is valuable.
+
+    Parameters
+    ----------
+    vectors : mapping of str to pd.DataFrame
+        By policy, as of `elastic.preemption_values`: a row per moment (s), a column per node.
+    boxes : pd.DataFrame, optional
+        Outlined jobs: `first` and `last` nodes, `start` and `end` (s).
+    title : str
+    """
+    picture = make_subplots(
+        rows=len(vectors),
+        shared_xaxes=True,
+        vertical_spacing=0.09,
+        subplot_titles=theme.headings(vectors),
+    )
+    for row, table in enumerate(vectors.values(), start=1):
+        picture.add_trace(vector_trace(table).update(showscale=row == 1), row=row, col=1)
+        for box in () if boxes is None else boxes.itertuples():
+            picture.add_shape(
+                type="rect",
+                x0=round(box.start / DAY, 6),
+                x1=round(box.end / DAY, 6),
+                y0=box.first - 0.5,
+                y1=box.last + 0.5,
+                line={"color": theme.VERMILION, "width": 2},
+                row=row,
+                col=1,
+            )
+        picture.update_yaxes(title="node", showgrid=False, dtick=2, row=row)
+    theme.style(picture, title=title, height=130 + 220 * len(vectors), margin={"t": 95})
+    picture.update_xaxes(showgrid=False)
+    return picture.update_xaxes(title="days since the start", row=len(vectors))
 
 
 def plot_preemption(

@@ -148,18 +148,18 @@ def _cells(column: pd.Series, log: bool, seconds: bool) -> Cells:
     else:
         names = [f"{each:,.10g}" for each in values]
     if log:
-        return Cells(values, *_edges(column.name, values, names, seconds))
-    places = list(range(len(values)))
+        edges, axis = _edges(str(column.name), values, seconds)
+        return Cells(values, edges, names, axis)
+    places = [float(place) for place in range(len(values))]
     every = max(1, -(-len(values) // theme.LABELS))
     ticks = {"tickmode": "array", "tickvals": places[::every], "ticktext": names[::every]}
     return Cells(values, places, names, {**ticks, "ticks": ""})
 
 
-def _edges(
-    column: object, values: list[Any], names: list[str], seconds: bool
-) -> tuple[list[float], list[str], dict[str, Any]]:
-    """Edges of cells on a logarithmic axis, one more than there are cells."""
-    check.that(str(column), values[0], check.is_number(values[0]) and values[0] > 0, "above 0")
+def _edges(column: str, values: list[Any], seconds: bool) -> tuple[list[float], dict[str, Any]]:
+    """Edges of cells on a logarithmic axis, one more than there are cells, and that axis."""
+    positive = check.is_number(values[0]) and values[0] > 0
+    check.that(column, values[0], positive, "above 0 on a logarithmic axis")
     last = values[-1] * (values[-1] / values[-2] if len(values) > 1 else 2.0)
     edges = [float(edge) for edge in (*values, last)]
     options: dict[str, Any] = {"type": "log", "range": np.log10([edges[0], edges[-1]]).tolist()}
@@ -168,7 +168,7 @@ def _edges(
         options |= {"tickvals": ticks, "ticktext": [duration(tick) for tick in ticks]}
     else:
         options |= theme.log_axis(edges) | {"range": options["range"]}
-    return edges, names, options
+    return edges, options
 
 
 def _grid(table: pd.DataFrame, x: str, y: str, value: str, across: Cells, up: Cells) -> np.ndarray:
@@ -244,7 +244,9 @@ def _hover(
     x, y = axes
     counted = "" if jobs is None else ", %{customdata[3]:,.0f} jobs"
     wide, high = np.meshgrid(np.array(across.names, object), np.array(up.names, object))
-    parts = [wide, high, np.where(np.isnan(values), None, values.astype(object))]
+    numbers = values.astype(object)
+    numbers[np.isnan(values)] = None
+    parts = [wide, high, numbers]
     if jobs is not None:
         parts.append(np.nan_to_num(jobs))
     text = f"{x} %{{customdata[0]}}, {y} %{{customdata[1]}}{counted}: %{{customdata[2]:.4g}}"

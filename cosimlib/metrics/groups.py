@@ -142,15 +142,16 @@ def by_size_and_length(
     check_schedule(schedule)
     values = _per_job(schedule, metric, start, end)
     jobs = schedule.workload.jobs.loc[values.index]
-    sizes = _doubling(1.0, jobs["nodes"]) if sizes is None else _ascending("sizes", sizes)
-    if lengths is None:
-        lengths = _doubling(SHORTEST, jobs["run_time"])
-    else:
-        lengths = _ascending("lengths", lengths)
-    keys = [_bin(jobs["nodes"], sizes), _bin(jobs["run_time"], lengths)]
-    grouped = values.groupby([key.rename(name) for key, name in zip(keys, BINNED, strict=True)])
-    every = pd.MultiIndex.from_product([sizes, lengths], names=BINNED)
-    table = grouped.agg(["count", "mean"]).reindex(every)
+    begins = [
+        _doubling(first, jobs[column]) if given is None else _ascending(name, given)
+        for name, given, first, column in (
+            ("sizes", sizes, 1.0, "nodes"),
+            ("lengths", lengths, SHORTEST, "run_time"),
+        )
+    ]
+    keys = [_bin(jobs[name], each).rename(name) for name, each in zip(BINNED, begins, strict=True)]
+    table = values.groupby(keys).agg(["count", "mean"])
+    table = table.reindex(pd.MultiIndex.from_product(begins, names=BINNED))
     table = table.set_axis(["jobs", str(values.name)], axis=1).reset_index()
     return table.astype({"nodes": np.int64}).assign(jobs=table["jobs"].fillna(0).astype(np.int64))
 
@@ -198,8 +199,10 @@ def ratio_by_size_and_length(
             f"{schedule.name} and {other.name}: their jobs differ in nodes or run times; expected "
             "schedules of the same jobs"
         )
-    bins = {"sizes": sizes, "lengths": lengths, "start": start, "end": end}
-    table, below = (by_size_and_length(one, metric, **bins) for one in (schedule, other))
+    table, below = (
+        by_size_and_length(one, metric, sizes=sizes, lengths=lengths, start=start, end=end)
+        for one in (schedule, other)
+    )
     ratio = table[metric] / below[metric]
     return table[[*BINNED, "jobs"]].assign(ratio=ratio)
 

@@ -1,4 +1,4 @@
-"""Runs of the paper's experiment, its applications, figures' tables and inverse analysis."""
+"""Runs of the paper's experiment, its applications, tables and inverse analysis."""
 
 import math
 from dataclasses import replace
@@ -27,27 +27,29 @@ from papers.hofmeyr2016 import (
     UNLIMITED,
     Kind,
     Span,
+    by_size_and_length,
     compare_printed,
     crossover_by_correlation,
     inverse_table,
+    make_paper,
     measure,
+    node_hours_by_size,
     noise_cost,
+    overheads,
     overview,
-    paper,
     printed_statistics,
+    quartiles,
     read_applications,
     samples,
     sharing_factors,
-    turnarounds,
+    weeks,
 )
-from papers.hofmeyr2016 import figures as drawn
 from papers.hofmeyr2016.experiment import (
     APPLICATIONS,
     NODE_HOURS,
     applications,
     node_noise,
 )
-from papers.hofmeyr2016.figures import FIGURES, bin_table, box_table
 from papers.hofmeyr2016.sensitivity import PRINTED
 from papers.hofmeyr2016.turnaround import turnaround_times
 
@@ -322,25 +324,17 @@ def test_an_overhead_slows_by_processor_sharing_as_the_bound_says():
     assert times[1] / times[0] == pytest.approx(factors.loc["10 %", 7 / 3], rel=0.1)
 
 
-# --- figures and tables -------------------------------------------------------------------------
+# --- tables -------------------------------------------------------------------------------------
 
 
-def test_every_figure_can_be_drawn_and_shows_its_table(runs, tmp_path):
-    workload = twins.edison(WEEK.days, nodes=32)
-    run = paper(workload, tmp_path)
-    for name in FIGURES:
-        figure = run.figure(name, workload if name == "figure-1" else runs)
-        assert figure.layout.title.text.startswith(f"Figure {name.split('-')[1]}.")
-        assert (tmp_path / f"{name}.csv").is_file()
-    noisy = (tmp_path / "figure-9.json").read_text(encoding="utf-8")
-    assert "noise 0.0001" in noisy
-    outside = paper(workload, own=False).scorecard({})
+def test_on_other_loads_nothing_is_judged():
+    outside = make_paper(twins.edison(WEEK.days, nodes=32), own=False).scorecard({})
     assert "is not the paper's machine" in outside
 
 
 def test_node_hours_by_size_add_up_in_order_of_size():
     jobs = pd.DataFrame({"submit_time": 0, "run_time": [10, 100, 5, 20], "nodes": [4, 1, 4, 2]})
-    table = FIGURES["figure-1"](Workload(jobs, "made")).numbers
+    table = node_hours_by_size(Workload(jobs, "made"))
     assert table["nodes"].tolist() == [1, 2, 4]
     np.testing.assert_allclose(table["share"], [0.5, 0.7, 1.0])
 
@@ -349,7 +343,7 @@ def test_tables_of_slowdowns_are_those_of_the_jobs():
     workload = twins.edison(15, nodes=64, seed=3)
     schedule = simulate_batch(workload, workload.machine)
     run, values = summarize_run(schedule, warm_up=0.0), bounded_slowdown(schedule)
-    table = box_table({"batch": run})
+    table = quartiles({"batch": run})
     expected = np.quantile(values, [0.25, 0.5, 0.75])
     np.testing.assert_allclose(table.loc[0, ["25%", "50%", "75%"]].astype(float), expected)
     reach = expected[2] + 1.5 * (expected[2] - expected[0])
@@ -358,10 +352,10 @@ def test_tables_of_slowdowns_are_those_of_the_jobs():
     seen = overview([run])
     assert seen["mean slowdown"][0] == pytest.approx(values.mean(), abs=5e-4)
     assert seen["median"][0] == pytest.approx(expected[1], abs=5e-4)
-    assert bin_table(run)["jobs"].sum() == run.jobs == len(workload)
+    assert by_size_and_length(run)["jobs"].sum() == run.jobs == len(workload)
 
 
-def test_a_map_has_sizes_upwards_and_batch_over_sharing(runs):
+def test_bins_have_sizes_and_lengths_and_batch_over_sharing(runs):
     """One node or 2 to 9, ten hours or a hundred: batch is 10 times, half, 100 and a tenth."""
     edges = {
         "nodes_edges": np.array([1.0, 2.0, 10.0]),
@@ -371,16 +365,9 @@ def test_a_map_has_sizes_upwards_and_batch_over_sharing(runs):
     sums = np.array([[100.0, 8.0], [1000.0, 1.0]]), np.array([[10.0, 16.0], [10.0, 10.0]])
     batch = runs.first("sharing")._replace(slowdown_sums=sums[0], counts=counts, **edges)
     shared = batch._replace(policy=UNLIMITED, slowdown_sums=sums[1])
-    heat, veil = drawn._map(batch, shared, title="t").data
-    np.testing.assert_allclose(veil.z, np.log10([[2, 4], [5, 1]]))
-    assert np.array(heat.text).tolist() == [[2, 4], [5, 1]]
-    assert (list(heat.y), list(heat.x)) == ([1, 2, 10], [3_600, 36_000, 360_000])
-    np.testing.assert_allclose(heat.z, [[1, np.log10(0.5)], [2, -1]])
-    assert heat.colorbar.title.text == "batch ÷<br>time-sharing<br>(memory unlimited)<br> "
-    assert (heat.zmin, heat.zmax) == (-3, 3)
-    alone = drawn._map(batch, title="t").data[0]
-    np.testing.assert_allclose(alone.z, np.log10([[50, 2], [200, 1]]))
-    table = bin_table(batch, shared)
+    alone = by_size_and_length(batch)
+    np.testing.assert_allclose(alone["slowdown"], [50, 2, 200, 1])
+    table = by_size_and_length(batch, shared)
     assert table[["nodes", "run_time", "jobs"]].to_numpy().tolist() == [
         [1, 3_600, 2],
         [1, 36_000, 4],
@@ -390,29 +377,21 @@ def test_a_map_has_sizes_upwards_and_batch_over_sharing(runs):
     np.testing.assert_allclose(table["ratio"], [10, 0.5, 100, 0.1])
 
 
-@pytest.mark.parametrize(
-    ("utilizations", "batch", "expected"),
-    [((0.6291, 0.6293), 0.629, (60.915, 64.915)), ((0.7, 0.8), 0.6, (58.4, 81.6))],
-    ids=["equal", "different"],
-)
-def test_utilizations_that_are_about_equal_look_so(utilizations, batch, expected):
-    """An axis of four points at least, or all and a little more."""
-    costs = pd.DataFrame(
-        {"memory": "limited", "overhead": [0.0, 0.1], "utilization": utilizations, "slowdown": 2.0}
-    )
-    figure = drawn._overheads(costs, batch=batch)
-    assert figure.layout.yaxis.range == pytest.approx(expected)
+def test_a_bin_without_jobs_has_a_row_without_a_slowdown(runs):
+    run = runs.first("sharing")
+    table = by_size_and_length(run)
+    assert len(table) == run.counts.size and table["jobs"].sum() == run.jobs
+    assert (table["slowdown"].isna() == (table["jobs"] == 0)).all()
 
 
-def test_turnarounds_have_a_panel_per_application_and_no_sizes_that_no_job_has(runs):
-    table = turnarounds(runs)
-    beyond = table.head(1).assign(application="huge", nodes=100_000, turnaround_time=np.nan)
-    figure = drawn._turnarounds(pd.concat([beyond, table]), title="t")
-    assert {trace.name for trace in figure.data} == {BATCH, SHARED, UNLIMITED}
-    assert max(max(trace.x) for trace in figure.data if len(trace.x)) < 100
-    many = pd.concat([table.assign(application=str(n)) for n in range(40)])
-    assert drawn._turnarounds(many, title="t").layout.height > 4_000
-    first = table[(table["application"] == "perfect") & (table["policy"] == BATCH)]
-    first = first[first["turnaround_time"].notna()]
-    trace = drawn._turnarounds(table, title="t").data[0]
-    np.testing.assert_allclose(trace.y, first["turnaround_time"] / 60)
+def test_weeks_and_overheads_are_those_of_the_runs(runs):
+    table = weeks({"one": runs.first("batch"), "two": runs.first("sharing")})
+    assert table["policy"].unique().tolist() == ["one", "two"]
+    first = table[table["policy"] == "one"]
+    np.testing.assert_allclose(first["day"], runs.first("batch").weeks / DAY)
+    costs = overheads(runs, {"unlimited": UNLIMITED, "limited": SHARED})
+    of_limited = costs[costs["memory"] == "limited"]["overhead"].tolist()
+    assert of_limited == [0.0, 0.05]
+    row = costs.query("memory == 'unlimited' and overhead == 0.13").iloc[0]
+    run = runs.first("overheads", UNLIMITED, overhead=0.13)
+    assert (row["utilization"], row["slowdown"]) == (run.utilization, run.mean_slowdown)

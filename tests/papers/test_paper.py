@@ -1,34 +1,52 @@
 """Runs of a paper's notebook: figures by their numbers, and verdicts on the paper's data only."""
 
 import pandas as pd
+import plotly.express as px
 import plotly.graph_objects as go
 import pytest
 
+import cosimlab as lab
+from cosimlab.figures import caption
 from papers.claims import JUDGED, Samples
-from papers.paper import Drawing, Paper
+from papers.paper import Paper
 
 ATTACK = "<img src=x onerror=\"document.title='run'\"></script><script>run()</script><a href='x'>"
 TEXT = ATTACK.replace("<", "&lt;")
 SAMPLES = {"greedy-fastest": Samples(missing="&lt;img>", ours=f"{ATTACK} a > b & c")}
 
 
-def draw(points: list[float], *, note: str) -> Drawing:
-    return Drawing(go.Figure(go.Scatter(y=points)), pd.DataFrame({"y": points}), note)
+TABLE = pd.DataFrame({"y": [1.0, 2.0]})
 
 
 def paper(**how) -> Paper:
-    figures = {"figure-5": draw, "surface": draw}
-    return Paper("1-eviction", "Someone 2020", figures, **{"data": "a log"} | how)
+    return Paper("1-eviction", "Someone 2020", **{"data": "a log"} | how)
 
 
 def test_a_figure_is_named_by_its_number_and_published(tmp_path):
-    run = paper(output=tmp_path)
-    run.figure("5", [1.0, 2.0], note="Two points.")
-    run.figure("surface", [1.0], note="")
-    assert {path.stem for path in tmp_path.glob("*.csv")} == {"figure-5", "surface"}
+    shown = paper(output=tmp_path).show("5", px.scatter(TABLE, y="y"), TABLE, note="Two points.")
+    assert {path.name for path in tmp_path.glob("figure-5.*")} == {
+        f"figure-5.{suffix}" for suffix in ("csv", "html", "json", "txt")
+    }
     assert (tmp_path / "figure-5.csv").read_text() == "y\n1.0\n2.0\n"
-    with pytest.raises(KeyError, match="1-eviction has no figure 'figure-6'; known are"):
-        run.figure("6", [1.0], note="")
+    assert caption(shown) == ["Two points.", "Someone 2020 · data: a log"]
+
+
+def test_a_reader_s_own_figure_is_published_under_any_name(tmp_path):
+    figure = lab.figures.lines(TABLE.reset_index(), x="index", y="y", title="Mine")
+    shown = paper(output=tmp_path).show("mine", figure, TABLE, data="six made-up jobs")
+    assert {path.stem for path in tmp_path.glob("*.csv")} == {"mine"}
+    assert caption(shown) == ["Someone 2020 · data: six made-up jobs"]
+    assert paper().show("mine", figure, TABLE).layout.title.text == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("figure", "table", "named"),
+    [(TABLE, TABLE, "figure"), (go.Figure(), go.Figure(), "table")],
+    ids=["no figure", "no table"],
+)
+def test_what_is_no_figure_or_no_table_is_named(figure, table, named):
+    with pytest.raises(TypeError, match=f"{named} is of type"):
+        paper().show("mine", figure, table)
 
 
 def test_verdicts_are_shown_as_text_and_written(tmp_path):

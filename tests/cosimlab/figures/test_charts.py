@@ -188,3 +188,76 @@ def test_named_things_keep_their_colors():
     filling = [name for name in SIMULATORS if "fill" in name]
     assert len(filling) == len({theme.NAMED[name] for name in filling}) == 5
     assert len(set(theme.CYCLE)) == len(theme.MARKERS) == len(theme.DASHES)
+
+
+def test_bars_stand_in_groups_with_patterns_and_whiskers():
+    table = pd.DataFrame(
+        {
+            "share": ["5 %", "10 %"] * 2,
+            "scheme": ["HH", "HH", "ideal", "ideal"],
+            "mean": [1.0, 2.0, 3.0, 4.0],
+            "low": [0.5, -np.inf, 2.0, 3.0],
+            "high": [2.5, np.inf, 4.0, 6.0],
+        }
+    )
+    figure = lab.figures.bars(
+        table, x="share", y="mean", group="scheme", interval=("low", "high"), title="Waits"
+    )
+    hold, ideal = figure.data
+    assert list(hold.x) == ["5 %", "10 %"] and hold.name == "HH"
+    assert list(hold.error_y.array) == [1.5, None] and list(hold.error_y.arrayminus) == [0.5, None]
+    assert (ideal.marker.color, ideal.marker.pattern.shape) == ("white", "x")
+    assert figure.layout.barmode == "group" and figure.layout.xaxis.type == "category"
+    stacked = lab.figures.bars(
+        table, x="share", y="mean", group="scheme", stacked=True, marks={"HH": (theme.SKY, ".")}
+    )
+    assert stacked.layout.barmode == "stack" and stacked.data[0].marker.color == theme.SKY
+
+
+def test_bars_of_panels_are_listed_once():
+    table = pd.DataFrame(
+        {"x": ["a"] * 4, "y": range(4), "who": ["p", "q"] * 2, "machine": ["A", "A", "B", "B"]}
+    )
+    figure = lab.figures.bars(table, x="x", y="y", group="who", panel="machine")
+    assert [bar.showlegend for bar in figure.data] == [True, True, False, False]
+    assert [note.text for note in figure.layout.annotations] == ["(a) A", "(b) B"]
+    nothing = lab.figures.bars(table[:0], x="x", y="y", why="no burst came")
+    assert caption(nothing) == ["Nothing to draw: no burst came."]
+
+
+def test_areas_stand_on_one_another_and_hold_until_the_next_point():
+    table = pd.DataFrame({"main": [4, 2], "user": [0, 2]}, index=pd.Index([0.0, 60.0], name="time"))
+    tidy = table.reset_index().melt("time", var_name="owner", value_name="nodes")
+    figure = lab.figures.areas(tidy, x="time", y="nodes", group="owner", title="O")
+    assert [trace.name for trace in figure.data] == ["main", "user"]
+    assert list(figure.data[0].y) == table["main"].tolist()
+    assert {(trace.line.shape, trace.stackgroup) for trace in figure.data} == {("hv", "nodes")}
+    assert figure.data[1].fillpattern.shape == "/"
+    nothing = lab.figures.areas(tidy[:0], x="time", y="nodes", group="owner", why="no jobs")
+    assert caption(nothing) == ["Nothing to draw: no jobs."]
+
+
+def test_a_table_is_drawn_with_its_numbers_to_the_right():
+    table = pd.DataFrame({"log": ["KTH", "SDSC"], "jobs": [28_475, 59_725]})
+    drawn = lab.figures.plot_table(table, title="Logs").data[0]
+    assert drawn.header["values"] == ("<b>log</b>", "<b>jobs</b>")
+    assert drawn.cells["values"][1] == ["28,475", "59,725"]
+    assert drawn.cells.align == ("left", "right")
+
+
+def test_a_column_that_is_missing_is_named():
+    table = pd.DataFrame({"x": [1], "y": [2]})
+    with pytest.raises(ValueError, match="table: no column 'policy'"):
+        lines(table, x="x", y="y", line="policy")
+
+
+@pytest.mark.parametrize(("width", "inches"), [("column", 3.5), ("page", 7.16)])
+def test_a_figure_for_print_is_small_and_leaves_the_title_to_the_caption(width, inches):
+    table = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
+    figure = lines(table, x="x", y="y", title="T")
+    printed = lab.figures.paper_style(figure, width, height=2)
+    assert (printed.layout.width, printed.layout.height) == (round(96 * inches), 192)
+    assert printed.layout.title.text is None and figure.layout.title.text == "T"
+    assert printed.layout.xaxis.tickfont.size < printed.layout.font.size < 11
+    with pytest.raises(ValueError, match="width='poster'; expected one of 'column', 'page'"):
+        lab.figures.paper_style(figure, "poster")

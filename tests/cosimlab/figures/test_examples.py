@@ -9,7 +9,10 @@ import cosimlab as lab
 import cosimlib as cs
 
 SHOWN = [
-    *(getattr(lab.figures, name) for name in ("lines", "bars", "heat_map", "ecdf", "violins")),
+    *(
+        getattr(lab.figures, name)
+        for name in ("lines", "bars", "areas", "heat_map", "ecdf", "violins")
+    ),
     lab.figures.boxes,
     lab.figures.paper_style,
     cs.metrics.by_size_and_length,
