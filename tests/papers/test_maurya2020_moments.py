@@ -30,17 +30,15 @@ from papers.maurya2020.experiment import (
     short_shares,
     survey_moments,
 )
-from papers.maurya2020.figures import (
-    FIGURES,
+from papers.maurya2020.figures import plot_case, plot_moments, plot_plan, plot_scenario
+from papers.maurya2020.measures import variants
+from papers.maurya2020.tables import (
     KINDS,
+    jobs_of,
     kinds_of_evictions,
     mean_node_hours,
     plan_table,
-    plot_moments,
-    plot_plan,
-    plot_scenario,
 )
-from papers.maurya2020.measures import variants
 from tests.cosimlib.eviction.test_problem import schedule
 
 HOUR = 3600
@@ -164,7 +162,8 @@ def test_scenarios_that_a_schedule_does_not_have_are_empty_and_say_why():
     assert "no moment has 9 jobs of at least 1800 s on about 100 nodes" in none.why
     (none,) = choose_scenarios(example, jobs=[9], occupied=100, lasts=3600.0)
     assert "no moment has 9 jobs of at least 3600 s" in none.why
-    assert "no moment has 9 jobs" in caption(FIGURES["figure-2"](none).figure)[0]
+    assert "no moment has 9 jobs" in caption(plot_case(none, title="Jobs"))[0]
+    assert jobs_of(none).empty and jobs_of(both)["start"].tolist() == [0, 1000]
 
 
 def test_the_commonest_occupancy_is_within_the_machine_and_not_idle():

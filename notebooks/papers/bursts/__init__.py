@@ -8,17 +8,23 @@ from papers.bursts.experiment import (
     Study,
     bandwidth_runs,
     best_policies,
+    cost_table,
+    day_of_most_evictions,
     deadline_runs,
     differences,
+    explain_best,
     idea_runs,
     ideas,
+    ledger_table,
     means,
     policies,
     policy_runs,
     prepare,
     schedules,
+    slowdown_table,
+    without_repeats,
 )
-from papers.bursts.figures import FIGURES
+from papers.bursts.figures import plot_best, plot_ledger
 from papers.bursts.measures import Inputs, samples
 from papers.paper import Paper
 
@@ -27,17 +33,25 @@ __all__ = [
     "Study",
     "bandwidth_runs",
     "best_policies",
+    "cost_table",
+    "day_of_most_evictions",
     "deadline_runs",
     "differences",
+    "explain_best",
     "idea_runs",
     "ideas",
+    "ledger_table",
     "means",
     "open_paper",
+    "plot_best",
+    "plot_ledger",
     "policies",
     "policy_runs",
     "prepare",
     "samples",
     "schedules",
+    "slowdown_table",
+    "without_repeats",
 ]
 
 
@@ -46,7 +60,6 @@ def open_paper(study: Study, output: str) -> Paper:
     return Paper(
         "6-ondemand",
         "after Maurya et al. 2020",
-        FIGURES,
         data=study.data,
         output=output,
         own=study.own,

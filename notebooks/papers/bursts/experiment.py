@@ -4,7 +4,7 @@ Every run is a row per policy, stream and seed, as `cosimlab.comparison.compare_
 Policies are compared on the same seeds; intervals are Student's, at 95 %.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import cosimlab as lab
 import cosimlib as cs
 from cosimlab.comparison.ondemand import compare_ondemand
 from cosimlib import checks as check
+from cosimlib.display import percent
 from cosimlib.metrics import job_groups
 from cosimlib.ondemand import (
     OVERHEAD,
@@ -275,6 +276,38 @@ def bandwidth_runs(study: Study) -> pd.DataFrame:
         table = interval_table(runs, "overhead").dropna(subset="mean")
         tables.append(table.assign(bandwidth=speed))
     return pd.concat(tables)
+
+
+def day_of_most_evictions(schedule: OnDemandSchedule) -> float:
+    """When the day begins on which most jobs are evicted (s); the first one where none is."""
+    times = pd.concat([schedule.evictions["time"], pd.Series([schedule.span[0]])])
+    return float((times // DAY).mode().iloc[0] * DAY)
+
+
+def without_repeats(best: pd.DataFrame) -> pd.DataFrame:
+    """The map of `best_policies`; its part with notices only where they change it.
+
+    Of these policies only CUP & PAA heeds notices. Where it is nowhere among the best, the part
+    with notices is the same as that without, and is left out.
+    """
+    among = best["policy"] + ", " + best["tied"]
+    heeded = among.str.contains("CUP", regex=False).any()
+    return best if heeded else best[~best["stream"].str.endswith(AHEAD)]
+
+
+def explain_best(shown: pd.DataFrame, seeds: Sequence[int]) -> str:
+    """What a reader of the map of the best policies must know who sees it alone."""
+    note = (
+        f"{len(seeds)} seeds; at most {percent(MOST_MISSED, 0)} of deadlines missed, bursts at "
+        f"most {MOST_STRETCH} times as long. After 'or': what the seeds cannot tell from the best "
+        "(paired 95 % intervals)."
+    )
+    if not shown["stream"].str.endswith(AHEAD).any():
+        note += (
+            " Bursts announced 15 to 30 minutes ahead give the same map: of these policies only "
+            "CUP & PAA heeds notices, and it is nowhere among the best."
+        )
+    return note
 
 
 def deadline_runs(study: Study) -> pd.DataFrame:

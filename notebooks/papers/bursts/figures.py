@@ -1,6 +1,6 @@
-"""Figures of the study: a day, ledgers of node-hours, slowdown, the best policies, bandwidths."""
+"""Drawings of the study: a ledger of node-hours by policy, and a map of the best policies."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -9,140 +9,9 @@ from plotly.subplots import make_subplots
 import cosimlab as lab
 from cosimlab.figures import theme
 from cosimlab.figures.gantt import USES
-from cosimlab.palette import WINE
-from cosimlib.display import percent
-from cosimlib.ondemand import LEDGER, OVERHEAD, OnDemandSchedule
-from cosimlib.units import DAY, HOUR
-from papers.bursts.experiment import (
-    AHEAD,
-    MOST_MISSED,
-    MOST_STRETCH,
-    Study,
-    cost_table,
-    ledger_table,
-    slowdown_table,
-)
-from papers.paper import Drawing
+from cosimlib.ondemand import LEDGER, OVERHEAD
 
-ARRIVAL = {"width": 1.2, "dash": "dot", "color": WINE}
-"""The line at which a burst is submitted."""
 NO_BURST = "no burst came"
-
-MECHANISMS = (
-    "dynamic_blocked: evicts for the least loss, nodes that stand still counted. share: bursts run "
-    "beside jobs, half of the time. At a notice N does nothing, CUA collects nodes until the burst "
-    "comes, CUP until it is expected; then PAA preempts jobs, SPAA shrinks malleable ones first."
-)
-
-
-def draw_day(schedule: OnDemandSchedule) -> Drawing:
-    """The day with most evictions, by node."""
-    times = pd.concat([schedule.evictions["time"], pd.Series([schedule.span[0]])])
-    day = float((times // DAY).mode().iloc[0] * DAY)
-    figure = lab.figures.plot_gantt(
-        schedule,
-        start=day,
-        end=day + DAY,
-        title=f"Figure 1. A day of batch jobs and bursts, policy {schedule.policy}",
-    )
-    coming = schedule.bursts["submit_time"]
-    for moment in coming[coming.between(day, day + DAY, inclusive="left")]:
-        figure.add_vline(round((moment - day) / HOUR, 4), line=ARRIVAL)
-    figure.add_scatter(x=[None], y=[None], mode="lines", line=ARRIVAL, name="a burst comes")
-    shown = schedule.allocations.query("end > @day and start < @day + @DAY")
-    return Drawing(figure, shown.reset_index(drop=True))
-
-
-def draw_policies(
-    study: Study, first: Mapping[str, OnDemandSchedule], runs: pd.DataFrame
-) -> Drawing:
-    """Node-hours by use under the policies."""
-    rate, nodes = study.stream["rate"], study.stream["nodes"]
-    title = f"Figure 2. Node-hours by use: {rate:g} bursts a day of {nodes:,} nodes"
-    return _draw_ledgers(study, first, runs, title)
-
-
-def draw_ideas(study: Study, first: Mapping[str, OnDemandSchedule], runs: pd.DataFrame) -> Drawing:
-    """Node-hours by use under all ideas."""
-    title = "Figure 6. Policies beside filler containers: node-hours by use"
-    return _draw_ledgers(study, first, runs, title, MECHANISMS)
-
-
-def _draw_ledgers(
-    study: Study,
-    first: Mapping[str, OnDemandSchedule],
-    runs: pd.DataFrame,
-    title: str,
-    more: str = "",
-) -> Drawing:
-    """The first seed's machine, and what evictions cost per burst on all seeds."""
-    hours, costs = ledger_table(study, first), cost_table(runs)
-    note = f"95 % intervals over {len(study.seeds)} seeds of bursts, memory and logs drawn anew."
-    figure = plot_ledger(hours, costs.loc[hours.index], title=title)
-    numbers = hours.join(costs.add_suffix(" per burst")).round(3)
-    return Drawing(figure, numbers, f"{note} {more}".strip())
-
-
-def draw_slowdown(schedules: Mapping[str, OnDemandSchedule], plain: OnDemandSchedule) -> Drawing:
-    """Slowdown of batch jobs by size, without bursts and under policies that hold no nodes."""
-    shown = {name: one for name, one in schedules.items() if not one.reserved}
-    table = slowdown_table(shown | {"no bursts": plain}).round(3)
-    figure = lab.figures.lines(
-        table,
-        x="nodes",
-        y="slowdown",
-        line="policy",
-        title="Figure 3. Slowdown of batch jobs by size",
-        labels={"nodes": "nodes of the job", "slowdown": "mean bounded slowdown", "policy": ""},
-    )
-    return Drawing(figure, table)
-
-
-def draw_best(best: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
-    """The map of the best policies; with notices where the policy that uses them is among these."""
-    heeded = any("CUP" in f"{square.policy}, {square.tied}" for square in best.itertuples())
-    best = best if heeded else best[~best["stream"].str.endswith(AHEAD)]
-    when = "; announced 15 to 30 minutes ahead or not" if heeded else ""
-    labels = {"rate": f"bursts per day{when}", "nodes": "nodes of a burst"}
-    title = "Figure 4. Policy with the least overhead (node-hours per burst)"
-    note = (
-        f"{len(seeds)} seeds; at most {percent(MOST_MISSED, 0)} of deadlines missed, bursts at "
-        f"most {MOST_STRETCH} times as long. After 'or': what the seeds cannot tell from the best "
-        "(paired 95 % intervals)."
-    )
-    if not heeded:
-        note += (
-            " Bursts announced 15 to 30 minutes ahead give the same map: of these policies only "
-            "CUP & PAA heeds notices, and it is nowhere among the best."
-        )
-    return Drawing(plot_best(best, title=title, labels=labels), best.round(2), note)
-
-
-def draw_bandwidths(cost: pd.DataFrame, seeds: Sequence[int]) -> Drawing:
-    """Overhead against the bandwidth of the file system."""
-    labels = {"bandwidth": "bandwidth of the file system, GB/s", "mean": "node-hours per burst"}
-    figure = lab.figures.lines(
-        cost.round(3),
-        x="bandwidth",
-        y="mean",
-        line="policy",
-        band=("low", "high"),
-        log="xy",
-        title="Figure 5. Overhead by bandwidth of the file system",
-        labels=labels,
-        why=NO_BURST,
-    )
-    return Drawing(figure, cost.round(3), f"Bands are 95 % intervals over {len(seeds)} seeds.")
-
-
-FIGURES: dict[str, Callable[..., Drawing]] = {
-    "figure-1": draw_day,
-    "figure-2": draw_policies,
-    "figure-3": draw_slowdown,
-    "figure-4": draw_best,
-    "figure-5": draw_bandwidths,
-    "figure-6": draw_ideas,
-}
 
 
 def plot_ledger(hours: pd.DataFrame, costs: pd.DataFrame, *, title: str) -> go.Figure:

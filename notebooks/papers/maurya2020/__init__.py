@@ -1,14 +1,14 @@
 """Maurya et al. (DS-RT 2020): evicting batch jobs for on-demand ones.
 
-`experiment` prepares a log and runs evictions, `measures` has a function per claim, `figures` one
-per figure; `sensitivity` changes the file system; `printed` is Algorithm 1 to the letter.
+`experiment` prepares a log and runs evictions, `measures` has a function per claim, `tables` what
+figures draw, `figures` the larger drawings; `sensitivity` changes the file system; `printed` is
+Algorithm 1 to the letter.
 `paper_of` makes the run of the notebook on a log.
 """
 
 from pathlib import Path
 
 from papers.maurya2020.experiment import Log
-from papers.maurya2020.figures import FIGURES
 from papers.paper import Paper
 
 
@@ -17,7 +17,6 @@ def paper_of(log: Log, output: str | Path = "") -> Paper:
     return Paper(
         "1-eviction",
         "Maurya et al. 2020",
-        FIGURES,
         data=log.name,
         output=output,
         own=log.own,
