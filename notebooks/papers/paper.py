@@ -2,9 +2,9 @@
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -35,18 +35,6 @@ SHOWN = [
 ]
 
 
-class Drawing(NamedTuple):
-    """A figure, the numbers that it draws, and a note for who sees it alone.
-
-    `data` says what it shows, where that is not the run's data.
-    """
-
-    figure: go.Figure
-    numbers: pd.DataFrame
-    note: str = ""
-    data: str = ""
-
-
 class Paper:
     """One run of a paper's notebook.
 
@@ -56,8 +44,6 @@ class Paper:
         As in `data/claims.csv`, such as ``"5-elastic"``.
     citation : str
         Such as ``"Duplyakin et al. 2017"``.
-    figures : mapping of str to functions
-        By the names that files get, such as ``"figure-5"``; each returns a `Drawing`.
     data : str
         What this run shows, such as ``"Theta 2023"``.
     output : str or Path
@@ -72,7 +58,6 @@ class Paper:
         self,
         system: str,
         citation: str,
-        figures: Mapping[str, Callable[..., Drawing]] | None = None,
         *,
         data: str,
         output: str | Path = "",
@@ -80,7 +65,6 @@ class Paper:
         used: float | None = None,
     ) -> None:
         self.system, self.own, self.output = system, own, output
-        self.figures = figures or {}
         self.publisher = Publisher(output, data, paper=citation, used=used)
         self.data = self.publisher.data
 
@@ -120,19 +104,6 @@ class Paper:
         if data:
             publisher = Publisher(self.output, data, paper=publisher.paper)
         return publisher.publish(figure, name, table, note=note)
-
-    def figure(self, name: str, /, *data: object, **knobs: object) -> go.Figure:
-        """Draw and publish a figure; ``"1a"`` stands for ``"figure-1a"``.
-
-        `data` and `knobs` are what the paper's function of that name takes.
-        """
-        name = f"figure-{name}" if NUMBER.fullmatch(name) else name
-        if name not in self.figures:
-            raise KeyError(f"{self.system} has no figure '{name}'; known are {list(self.figures)}")
-        drawing, publisher = self.figures[name](*data, **knobs), self.publisher
-        if drawing.data:
-            publisher = Publisher(self.output, drawing.data, paper=publisher.paper)
-        return publisher.publish(drawing.figure, name, drawing.numbers, note=drawing.note)
 
     def scorecard(
         self,
