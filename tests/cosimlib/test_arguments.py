@@ -152,10 +152,17 @@ OF_SCHEDULES = [
 ]
 
 
+NEEDED = {
+    "by_size_and_length": {"metric": "wait_time"},
+    "ratio_by_size_and_length": {"other": WORKLOAD, "metric": "wait_time"},
+}
+"""Arguments beside the schedule, of metrics that need some."""
+
+
 @pytest.mark.parametrize("name", OF_SCHEDULES)
 def test_metrics_are_of_schedules(name):
     with pytest.raises(TypeError, match=rf"^schedule is of type Workload; {A_SCHEDULE}"):
-        getattr(metrics, name)(WORKLOAD)
+        getattr(metrics, name)(WORKLOAD, **NEEDED.get(name, {}))
 
 
 @pytest.mark.parametrize("name", ["hourly", "held_durations"])
