@@ -379,7 +379,7 @@ def empty_panels(
         cols=across,
         shared_yaxes="y" not in own,
         shared_xaxes=across == 1 and "x" not in own,
-        horizontal_spacing=0.12 if "y" in own else 0.04,
+        horizontal_spacing=0.15 if "y" in own else 0.04,
         vertical_spacing=(GAP if headed else GAP / 3) / drawn,
         subplot_titles=theme.headings(values, labels.get(panel or "", "")) if headed else None,
     )
