@@ -61,7 +61,12 @@ def project(tmp_path):
     texts = {f"notebooks/{name}.ipynb": text for name, text in NOTEBOOKS.items()}
     names = ("__init__.py", "claims.py", "paper.py", "gallery.py", "gallery.html", "scorecard.py")
     texts |= {f"notebooks/papers/{name}": "" for name in (*names, "maurya2020/measures.py")}
-    texts |= {"cosimlib/batch/easy.py": "", "data/claims.csv": "", "notebooks/index.ipynb": ""}
+    texts |= {
+        "cosimlib/batch/easy.py": "",
+        "cosimlab/sweep.py": "",
+        "data/claims.csv": "",
+        "notebooks/index.ipynb": "",
+    }
     texts |= {"pyproject.toml": "", "requirements.lock": "", ".venv/bin/python": STUB}
     texts |= {".venv/bin/lint-imports": "#!/bin/bash\n"}
     for name, text in texts.items():
@@ -127,6 +132,7 @@ def test_all_run_once_and_then_nothing_is_written(project):
         ("notebooks/papers/maurya2020/measures.py", ["1-eviction"]),
         ("notebooks/papers/claims.py", [*NOTEBOOKS]),
         ("cosimlib/batch/easy.py", [*NOTEBOOKS]),
+        ("cosimlab/sweep.py", [*NOTEBOOKS]),
         ("data/claims.csv", [*NOTEBOOKS]),
         ("notebooks/index.ipynb", []),
         ("notebooks/papers/gallery.py", []),

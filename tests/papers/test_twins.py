@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from cosimlab import twins
-from cosimlib import synthetic
 from cosimlib.batch import simulate_easy
 from cosimlib.elastic import execution_states
 from cosimlib.synthetic import shapes
 from cosimlib.system import System
 from papers.duplyakin2017.htc import htc
+
+TWINS = {"htc": htc, "peregrine": twins.peregrine}
 
 # jobs, node-hours; run time mean, min, quartiles, max; node count mean, min, quartiles, max.
 TABLE_1 = {
@@ -28,7 +29,7 @@ def measured(column):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", TABLE_1)
 def test_table_1_is_met_within_one_percent(name, seed):
-    jobs = getattr(synthetic, name)(seed=seed).jobs
+    jobs = TWINS[name](seed=seed).jobs
     count, node_hours, run_time, nodes = TABLE_1[name]
     assert len(jobs) == count
     assert jobs["nodes"] @ jobs["run_time"] / 3600 == pytest.approx(node_hours, rel=0.01)
@@ -94,8 +95,7 @@ def test_requests_are_spread_around_the_median_of_their_factors():
 
 def test_sample_counts_are_the_papers():
     counts = {
-        name: execution_states(simulate_easy(getattr(synthetic, name)(), System.of(20))).size
-        for name in TABLE_1
+        name: execution_states(simulate_easy(TWINS[name](), System.of(20))).size for name in TABLE_1
     }
     assert 14_000 < counts["htc"] < 15_000
     assert counts["peregrine"] == pytest.approx(168_000, rel=0.01)
