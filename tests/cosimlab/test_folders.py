@@ -2,8 +2,8 @@
 
 import pytest
 
+from cosimlab import folders
 from cosimlab.folders import whole_folder
-from cosimlib import files
 
 fcntl = pytest.importorskip("fcntl", reason="no locks of POSIX")
 
@@ -20,9 +20,9 @@ def write(target, text):
 def killed(target, monkeypatch):
     """The temporary folder of a process that was killed when it had moved `target` into it."""
     with monkeypatch.context() as patched:
-        patched.setattr(files, "_clear", lambda *_: None)
+        patched.setattr(folders, "_clear", lambda *_: None)
         with pytest.raises(SystemExit), whole_folder(target) as folder:
-            target.rename(folder.with_name(files.OLD))
+            target.rename(folder.with_name(folders.OLD))
             raise SystemExit
     return folder.parent
 
