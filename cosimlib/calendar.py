@@ -39,8 +39,9 @@ UNANNOUNCED = ("down", "drain")
 ON_OVERRUN = ("wait", "kill")
 COLUMNS = ("start", "end", "nodes", "kind", "known_from")
 NOTES = ("name", "score", "contradicting")
-"""Columns that `traces.closures` and `traces.read_reservations` have beside them, which a calendar
-leaves out."""
+"""Columns that `cosimlab.closures` and `traces.read_reservations` have beside them.
+
+A calendar leaves them out."""
 TABLE = f"a table with columns of {', '.join(COLUMNS)}, or pairs of a start and an end"
 
 

@@ -13,7 +13,7 @@ from cosimlib.extras import EXTRAS
 def main() -> int:
     """Load every name of the front door, and one that draws and one that learns."""
     status = 0
-    for name in (*lab.__all__, "figures.plot_lines", "gym.BatchEnv"):
+    for name in (*lab.__all__, "figures.lines", "gym.BatchEnv"):
         value = lab
         try:
             for part in name.split("."):

@@ -67,7 +67,7 @@ def drain_or_evict(
     workload : Workload
         With requested times.
     windows : Calendar
-        The windows, such as ``Calendar(traces.closures(workload))``. Their `known_from` is
+        The windows, such as ``Calendar(lab.closures(workload))``. Their `known_from` is
         ignored.
     notices : sequence of float, default 0, 1, 2, 4, 8, 16, 24
         Hours before its start at which a window becomes known. 0: no draining.

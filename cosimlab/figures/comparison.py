@@ -35,7 +35,7 @@ def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "m
     Parameters
     ----------
     comparison : Comparison
-        As `cosimlib.compare` returns it; groups of jobs have a line each.
+        As `cosimlab.compare` returns it; groups of jobs have a line each.
     title : str
     statistic : {"mean", "p50", "p90", "p99"}, default "mean"
         Measures that are one number per schedule are drawn whatever it is.

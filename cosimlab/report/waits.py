@@ -166,7 +166,7 @@ def idle_waits(
     length : float, default a week
         Of the periods, seconds.
     windows : pd.DataFrame, optional
-        In which the machine was closed, as `traces.closures` has them.
+        In which the machine was closed, as `closures` has them.
 
     Returns
     -------

@@ -107,7 +107,7 @@ def simulate_easy(
     predict : str, pd.Series or np.ndarray, optional
         Plan by predicted run times, not by requested times: ``"last two"`` is the mean of the
         user's last two jobs that have ended; or seconds per job, for example from
-        `cosimlib.predict`. See `cosimlib.batch.prediction`. With ``order="sjbf"``, ``"last two"``
+        `cosimlab.predict`. See `cosimlib.batch.prediction`. With ``order="sjbf"``, ``"last two"``
         is EASY++ as in pyss: a job that exceeds its prediction is expected to end at its request.
     calendar : Calendar, optional
         When nodes are closed; not together with `predict`. Runs that a window cuts are cut in the
