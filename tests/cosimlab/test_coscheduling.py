@@ -14,7 +14,7 @@ from cosimlib.coscheduling import (
 from cosimlib.coscheduling.deadlock import job_states
 from cosimlib.system import System
 from cosimlib.workload import Workload
-from tests.coscheduling.instances import instances, simulated
+from tests.cosimlib.coscheduling.instances import instances, simulated
 
 MINUTE = 60.0
 
