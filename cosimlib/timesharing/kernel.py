@@ -158,12 +158,12 @@ def advance(
 def next_instant(sharing: Sharing, run: np.record, noise: np.recarray) -> float:
     """Time of the next event (s); infinite once all jobs are done."""
     jobs, finish, instant = sharing.jobs, sharing.finish, np.inf
-    if run.submitted == jobs.size and finish.length == 0:
+    if run.submitted == jobs.size and finish.state.length == 0:
         return np.inf
     if run.submitted < jobs.size:
         instant = jobs[run.submitted].submit_time
-    if finish.length > 0:
-        instant = min(instant, jobs[jobs[0].entry].key)
+    if finish.state.length > 0:
+        instant = min(instant, jobs[finish.items[0]].key)
     elif run.queued == 0:
         return max(instant, run.now)
     if run.slowed > 0:
@@ -177,7 +177,7 @@ def next_instant(sharing: Sharing, run: np.record, noise: np.recarray) -> float:
 def _end_jobs(sharing: Sharing, run: np.record, now: float) -> None:
     """Jobs that are done leave."""
     jobs, finish = sharing.jobs, sharing.finish
-    while finish.length > 0 and jobs[jobs[0].entry].key <= now:
+    while finish.state.length > 0 and jobs[finish.items[0]].key <= now:
         job = heap.pop(jobs, finish)
         nodes, memory = jobs[job].last - jobs[job].first, jobs[job].memory
         jobs[job].end_time = now

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cosimlib.kernels import heap
-from cosimlib.kernels.heap import HEAP
+from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type, records, whole
 
@@ -52,14 +52,14 @@ BLOCK = 64
 JOB = record_type(
     floats="rate before key work_left updated submit_time run_time memory freed_needed start_time "
     "end_time",
-    integers="bottleneck first last is_changed entry place",
+    integers="bottleneck first last is_changed place",
 )
 """A job.
 
 - `members[first:last]` are its nodes
 - `rate`; `bottleneck`: a node at whose level it runs, `NONE` if there is none
 - `is_changed`: whether it is in the list of `changed` jobs; `before`: its rate when it was listed
-- `key`, `entry`, `place`: of the heap of running jobs by their expected ends (`kernels.heap`)
+- `key`, `place`: in the heap of running jobs by their expected ends (`kernels.heap`)
 - the others are the event loop's (see `kernel`): `submit_time`, `run_time`, `start_time`,
   `end_time` (s); `memory` that it needs on each node (GB); `work_left` at the time `updated`, in
   seconds at full speed; `freed_needed`: what the loop's `freed` must reach before it can fit
@@ -67,7 +67,7 @@ JOB = record_type(
 
 NODE = record_type(
     floats="level used capacity left key memory",
-    integers="load without_rate place entry",
+    integers="load without_rate place",
 )
 """A node.
 
@@ -75,7 +75,7 @@ NODE = record_type(
 - `used`: the sum of their rates, which is kept only while the level is infinite
 - `left`, `without_rate`: in progressive filling, the capacity that is left, and the jobs that have
   no rate yet
-- `key`, `entry`, `place`: of the heap of nodes to be settled or filled (`kernels.heap`)
+- `key`, `place`: in the heap of nodes to be settled or filled (`kernels.heap`)
 - `memory` that is free (GB), which is the event loop's
 """
 
@@ -109,7 +109,7 @@ class Sharing(NamedTuple):
         One for each place in a row of `on`.
     changed : np.ndarray
         Jobs whose rate changed at this instant; `counts` has their number.
-    pending, finish : record of `kernels.heap.HEAP`
+    pending, finish : Heap
         The heaps of nodes to be settled and of running jobs.
     counts : record of `COUNTS`
     """
@@ -122,8 +122,8 @@ class Sharing(NamedTuple):
     loads: np.recarray
     slots: np.recarray
     changed: np.ndarray
-    pending: np.record
-    finish: np.record
+    pending: Heap
+    finish: Heap
     counts: np.record
 
 
@@ -143,8 +143,8 @@ def empty(first: np.ndarray, members: np.ndarray, capacity: np.ndarray, slots: i
         loads=loads,
         slots=records(slots, SLOT),
         changed=np.empty(n, np.int64),
-        pending=records(1, HEAP)[0],
-        finish=records(1, HEAP)[0],
+        pending=heap.empty(nodes),
+        finish=heap.empty(n),
         counts=records(1, COUNTS)[0],
     )
 
@@ -219,7 +219,7 @@ def settle(sharing: Sharing, most_rounds: int) -> int:
     If that would be more than `most_rounds` times as many as there are, fill from nothing.
     """
     rounds = 0
-    while sharing.pending.length > 0:
+    while sharing.pending.state.length > 0:
         _settle_node(sharing, heap.pop(sharing.nodes, sharing.pending))
         rounds += 1
         if rounds > most_rounds * sharing.nodes.size:
@@ -361,7 +361,7 @@ def _move(sharing: Sharing, job: int, rate: float, bottleneck: int, here: int) -
 def fill(sharing: Sharing) -> None:
     """Rates and levels of all jobs from nothing, by progressive filling."""
     jobs, nodes, filling = sharing.jobs, sharing.nodes, sharing.pending
-    while filling.length > 0:
+    while filling.state.length > 0:
         heap.pop(nodes, filling)
     for node in range(nodes.size):
         nodes[node].left, nodes[node].without_rate = nodes[node].capacity, nodes[node].load
@@ -373,7 +373,7 @@ def fill(sharing: Sharing) -> None:
                 jobs[job].bottleneck = NONE
         if nodes[node].without_rate > 0:
             heap.push(nodes, filling, node, nodes[node].left / nodes[node].without_rate)
-    while filling.length > 0:
+    while filling.state.length > 0:
         node = heap.pop(nodes, filling)
         level = max(0.0, nodes[node].left / nodes[node].without_rate)
         nodes[node].level = level

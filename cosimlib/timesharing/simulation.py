@@ -393,7 +393,7 @@ def _run(
 
 def _empty_windows(sharing: Sharing, run: np.record, begin: float, width: float) -> int:
     """Whole windows from `begin` on in which no job runs or waits: noise would slow nothing."""
-    present = sharing.finish.length > 0 or run.queued > 0
+    present = sharing.finish.state.length > 0 or run.queued > 0
     if present or run.submitted == sharing.jobs.size:
         return 0
     return max(0, int((sharing.jobs[run.submitted].submit_time - begin) // width))

@@ -17,70 +17,70 @@ ACTS = st.tuples(
 
 
 def empty(n):
-    """Rows of a heap without items, and its record."""
-    return records(n, heap.ROW, place=-1), records(1, heap.HEAP)[0]
+    """Rows that are in no heap, and a heap without items."""
+    return records(n, heap.ROW, place=-1), heap.empty(n)
 
 
-def act(rows, state, known, what, item, key):
+def act(rows, pending, known, what, item, key):
     """Do the same to the heap and to a dictionary of keys."""
     if what == "push":
-        heap.push(rows, state, item, key)
+        heap.push(rows, pending, item, key)
         known[item] = key
     elif what == "decrease_key":
-        heap.decrease_key(rows, state, item, key)
+        heap.decrease_key(rows, pending, item, key)
         known[item] = min(known.get(item, key), key)
     elif what == "remove":
-        heap.remove(rows, state, item)
+        heap.remove(rows, pending, item)
         known.pop(item, None)
     elif known:
         first = min(known, key=lambda item: (known[item], item))
-        assert heap.pop(rows, state) == first
+        assert heap.pop(rows, pending) == first
         del known[first]
 
 
-def in_order(rows, state):
+def in_order(rows, pending):
     """All items in the order in which they are popped; the heap is emptied."""
-    return [int(heap.pop(rows, state)) for _ in range(state.length)]
+    return [int(heap.pop(rows, pending)) for _ in range(pending.state.length)]
 
 
 @given(st.lists(ACTS, max_size=60))
 @settings(max_examples=150)
 def test_it_is_a_sorted_list(acts):
-    (rows, state), known = empty(ITEMS), {}
+    (rows, pending), known = empty(ITEMS), {}
     for what, item, key in acts:
-        act(rows, state, known, what, item, key)
-        assert state.length == len(known)
+        act(rows, pending, known, what, item, key)
+        assert pending.state.length == len(known)
         assert set(np.flatnonzero(rows.place >= 0)) == set(known)
         assert {item: rows.key[item] for item in known} == known
-        assert all(rows.entry[rows.place[item]] == item for item in known)
+        assert all(pending.items[rows.place[item]] == item for item in known)
         if known:
-            assert rows.entry[0] == min(known, key=lambda item: (known[item], item))
-    assert in_order(rows, state) == sorted(known, key=lambda item: (known[item], item))
+            assert pending.items[0] == min(known, key=lambda item: (known[item], item))
+    assert in_order(rows, pending) == sorted(known, key=lambda item: (known[item], item))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300), st.randoms(use_true_random=False))
 @settings(max_examples=40)
 def test_many_items_come_out_sorted_with_ties_by_number(keys, chance):
     """Put down in any order, half of them moved and a third removed afterwards."""
-    waiting, state = empty(len(keys))
+    waiting, pending = empty(len(keys))
     items = list(range(len(keys)))
     chance.shuffle(items)
     for item in items:
-        heap.push(waiting, state, item, round(keys[item], 1) if item % 2 else chance.random())
+        heap.push(waiting, pending, item, round(keys[item], 1) if item % 2 else chance.random())
     for item in items:
-        heap.push(waiting, state, item, round(keys[item], 1))
+        heap.push(waiting, pending, item, round(keys[item], 1))
     chance.shuffle(items)
     gone = set(items[: len(items) // 3])
     for item in gone:
-        heap.remove(waiting, state, item)
+        heap.remove(waiting, pending, item)
     left = [item for item in range(len(keys)) if item not in gone]
-    assert in_order(waiting, state) == sorted(left, key=lambda item: (round(keys[item], 1), item))
+    assert in_order(waiting, pending) == sorted(left, key=lambda item: (round(keys[item], 1), item))
 
 
 def test_what_takes_a_removed_items_place_may_come_before_its_new_parent():
     """Seven items: the last, under 2, takes the place of 3, under 10."""
-    rows, state = empty(7)
+    rows, pending = empty(7)
     for item, key in enumerate([0.0, 10.0, 1.0, 11.0, 12.0, 3.0, 2.0]):
-        heap.push(rows, state, item, key)
-    heap.remove(rows, state, 3)
-    assert in_order(rows, state) == [0, 2, 6, 5, 1, 4]
+        heap.push(rows, pending, item, key)
+    heap.remove(rows, pending, 3)
+    assert in_order(rows, pending) == [0, 2, 6, 5, 1, 4]

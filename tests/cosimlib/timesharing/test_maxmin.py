@@ -1,5 +1,6 @@
 """Max-min fair rates kept up to date, against progressive filling from nothing."""
 
+from copy import deepcopy
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.system import System
 from cosimlib.timesharing import maxmin, simulate_timesharing
-from cosimlib.timesharing.maxmin import Sharing
 from cosimlib.workload import Workload
 from tests.cosimlib.timesharing.naive import filled, parted
 
@@ -101,7 +101,7 @@ def assert_books_are_kept(machine):
         level = sharing.nodes.level[machine.places[job]].min()
         assert sharing.jobs.rate[job] == pytest.approx(level, rel=1e-9)
         assert sharing.nodes.level[sharing.jobs.bottleneck[job]] == pytest.approx(level, rel=1e-9)
-    assert sharing.pending.length == 0
+    assert sharing.pending.state.length == 0
 
 
 def clear_changes(sharing):
@@ -187,7 +187,7 @@ def test_many_jobs_on_many_nodes(seed):
             machine.change("node", int(rng.integers(50)), rng.uniform(0.5, 1.0))
         turns += maxmin.settle(machine.sharing, maxmin.MOST_ROUNDS)
         settled = machine.sharing.jobs.rate.copy()
-        copied = Sharing(*(part.copy() for part in machine.sharing))
+        copied = deepcopy(machine.sharing)
         maxmin.fill(copied)
         np.testing.assert_allclose(settled, copied.jobs.rate, rtol=1e-9)
         clear_changes(machine.sharing)
