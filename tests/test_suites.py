@@ -1,14 +1,17 @@
 """Notebooks are tested, stored as GitHub can show them, and refreshed safely."""
 
+import base64
+import io
 import os
 import subprocess
 import sys
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient.exceptions import CellExecutionError
 
-from tests.refresh_notebooks import refresh, tidy
+from tests.refresh_notebooks import COLORS, in_palette, refresh, tidy
 from tests.suites import ROOT, SUITES, members
 
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("[!.]*.ipynb"))
@@ -109,3 +112,18 @@ def test_strict_outputs_are_compared_and_lax_ones_are_not(tmp_path):
     failed = [line.split(" - ")[0] for line in report.splitlines() if line.startswith("FAILED")]
     assert failed == ["FAILED notebooks/strict.ipynb::Cell 0"], report
     assert report.rstrip().splitlines()[-1].strip("= ").startswith("1 failed, 5 passed"), report
+
+
+def test_pictures_are_stored_in_a_palette_once():
+    image = pytest.importorskip("PIL.Image", reason="no Pillow: pip install -e .[images]")
+    drawn = np.zeros((40, 60, 3), np.uint8)
+    drawn[..., 0], drawn[..., 1] = np.arange(60) * 4, np.arange(40)[:, np.newaxis] * 6
+    png = io.BytesIO()
+    image.fromarray(drawn).save(png, "PNG")
+    stored = in_palette(base64.b64encode(png.getvalue()).decode())
+    reduced = image.open(io.BytesIO(base64.b64decode(stored)))
+    assert reduced.mode == "P" and reduced.size == (60, 40)
+    seen = np.asarray(reduced.convert("RGB")).astype(int)
+    assert len(np.unique(seen.reshape(-1, 3), axis=0)) <= COLORS
+    assert np.abs(seen - drawn).max() < 32, "each pixel keeps about its color"
+    assert in_palette(stored) == stored

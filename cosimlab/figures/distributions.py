@@ -106,16 +106,19 @@ def ecdf(
 
 def _cumulate(values: pd.Series, weights: pd.Series | None) -> pd.DataFrame:
     """`value`, `share` of rows with at most that; at most `POINTS` of them."""
-    known = values.notna()
-    order = np.argsort(values[known].to_numpy(dtype=float), kind="stable")
-    sorted_values = values[known].to_numpy(dtype=float)[order]
-    weighed = np.ones(order.size) if weights is None else weights[known].to_numpy(float)[order]
-    share = np.cumsum(weighed) / weighed.sum()
-    last = np.append(sorted_values[1:] != sorted_values[:-1], True) & np.isfinite(sorted_values)
-    steps = np.flatnonzero(last[: order.size])
-    # The first and the last of them are among those that are kept.
+    is_known = values.notna()
+    known = values[is_known].to_numpy(dtype=float)
+    weight = np.ones(known.size) if weights is None else weights[is_known].to_numpy(dtype=float)
+    order = np.argsort(known, kind="stable")
+    value, weight = known[order], weight[order]
+    share = np.cumsum(weight) / weight.sum()
+
+    # Of equal values the last has the share of rows with at most that.
+    is_step = np.append(value[1:] != value[:-1], True)[: value.size] & np.isfinite(value)
+    steps = np.flatnonzero(is_step)
+    # The first and the last step are among those that are kept.
     kept = steps[np.linspace(0, steps.size - 1, min(POINTS, steps.size)).round().astype(int)]
-    return pd.DataFrame({"value": sorted_values[kept], "share": share[kept].round(6)})
+    return pd.DataFrame({"value": value[kept], "share": share[kept].round(6)})
 
 
 def violins(

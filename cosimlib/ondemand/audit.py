@@ -161,21 +161,28 @@ def _attempts(schedule: OnDemandSchedule, table: pd.DataFrame) -> pd.DataFrame:
     The table has the stretches that hold nodes of jobs, by job and start.
     """
     key = attempt_keys(table)
-    order = np.argsort(key, kind="stable")
-    table, key = table.iloc[order], key[order]
-    first = np.flatnonzero(np.append(key[:-1] != key[1:], True)[: key.size])
-    first, last = np.append(0, first[:-1] + 1)[: first.size], first
-    job = table["job"].to_numpy()
-    part = table["nodes"].to_numpy() / schedule.workload.jobs["nodes"].to_numpy()[job]
-    seconds = (table["end"] - table["start"]).to_numpy() * part
+    by_attempt = np.argsort(key, kind="stable")
+    table, key = table.iloc[by_attempt], key[by_attempt]
+
+    # The rows at which an attempt begins and ends.
+    differs = key[1:] != key[:-1]
+    first = np.flatnonzero(np.append(True, differs)[: key.size])
+    last = np.flatnonzero(np.append(differs, True)[: key.size])
+    attempts = {
+        name: table[name].to_numpy()[first] for name in ("job", "attempt", "start", "before")
+    }
+    attempts |= {name: table[name].to_numpy()[last] for name in ("end", "after")}
+
+    # A job on a part of its nodes takes longer to read: count seconds on all of them.
+    asked = schedule.workload.jobs["nodes"].to_numpy()[table["job"].to_numpy()]
+    seconds = (table["end"] - table["start"]).to_numpy() * (table["nodes"].to_numpy() / asked)
     kind = table["kind"].astype("str").to_numpy()
-    parts = {name: table[name].to_numpy()[first] for name in ("job", "attempt", "start", "before")}
-    parts |= {name: table[name].to_numpy()[last] for name in ("end", "after")}
-    parts["read"], parts["computes"] = np.zeros(first.size), np.zeros(first.size, dtype=bool)
+    attempts["read"] = np.zeros(first.size)
+    attempts["computes"] = np.zeros(first.size, dtype=bool)
     if first.size:
-        parts["read"] = np.add.reduceat(np.where(kind == "read", seconds, 0.0), first)
-        parts["computes"] = np.logical_or.reduceat(kind == "compute", first)
-    return pd.DataFrame(parts | _expected(schedule, key[first], parts["job"]))
+        attempts["read"] = np.add.reduceat(np.where(kind == "read", seconds, 0.0), first)
+        attempts["computes"] = np.logical_or.reduceat(kind == "compute", first)
+    return pd.DataFrame(attempts | _expected(schedule, key[first], attempts["job"]))
 
 
 def _expected(

@@ -120,12 +120,20 @@ def _empty_machine(requests: np.recarray, rules: np.recarray, room: int) -> Mach
     jobs = records(len(requests), JOB, **asked, attempt=-1)
     jobs.makes_way_for = jobs.shares_with = NO_JOB
     jobs.stopped = jobs.start_time = jobs.end_time = np.nan
-    lists, lengths = np.zeros((5, len(jobs)), np.int64), np.zeros(5, np.int64)
-    lists[CALLS], lengths[CALLS] = np.argsort(jobs.call_time, kind="stable"), len(jobs)
+    lists = np.zeros((5, len(jobs)), np.int64)
+    lengths = np.zeros(5, np.int64)
+    lists[CALLS] = np.argsort(jobs.call_time, kind="stable")
+    lengths[CALLS] = len(jobs)
     nobody = {"writer": NO_JOB, "asking": NO_JOB, "planned": NO_JOB}
-    state = records(1, STATE, free=rules.total_nodes, **nobody)[0]
-    logs = records(room, STRETCH), records(room, EVICTION)
-    return Machine(jobs, lists, lengths, rules[0], state, *logs)
+    return Machine(
+        jobs,
+        lists,
+        lengths,
+        rules=rules[0],
+        state=records(1, STATE, free=rules.total_nodes, **nobody)[0],
+        stretches=records(room, STRETCH),
+        evictions=records(room, EVICTION),
+    )
 
 
 def _twice_as_long(log: np.recarray) -> np.recarray:

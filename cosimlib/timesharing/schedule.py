@@ -259,18 +259,24 @@ def _binned(jobs: pd.DataFrame, slowdown: np.ndarray, total_nodes: int) -> tuple
 
 def _use(schedule: Schedule, warm_up: float) -> tuple[pd.Series, pd.DataFrame]:
     """Means of the hours that count, and each day the means over the week before it."""
-    series, last = schedule.use_by_hour(), float(schedule.workload.jobs["submit_time"].max())
-    inside = series[(series.index >= warm_up) & (series.index < last)]
-    inside = inside if len(inside) else series
-    width = float(series.index[1] - series.index[0]) if len(series) > 1 else HOUR
-    # Of the first and the last window only what is between the first start and the last end.
-    first_start, last_end = schedule.start_time.min(), schedule.end_time.max()
-    within = np.clip([inside.index, inside.index + width], first_start, last_end)
-    offered = float((within[1] - within[0]).sum()) or np.nan
-    week = series.rolling(max(1, int(WEEK / width)), min_periods=1).mean()
+    hours = schedule.use_by_hour()
+    last = float(schedule.workload.jobs["submit_time"].max())
+    width = float(hours.index[1] - hours.index[0]) if len(hours) > 1 else HOUR
+
+    counted = hours[(hours.index >= warm_up) & (hours.index < last)]
+    if not len(counted):
+        counted = hours
+    # Of the first and the last hour only what is between the first start and the last end.
+    bounds = schedule.start_time.min(), schedule.end_time.max()
+    begin, end = np.clip([counted.index, counted.index + width], *bounds)
+    offered = float((end - begin).sum()) or np.nan
+    means = counted[["utilization", "cpu_load"]].sum() * width / offered
+
+    # The mean over a week stands at the end of its last hour.
+    week = hours.rolling(max(1, int(WEEK / width)), min_periods=1).mean()
     week.index = week.index + width
-    week = week[(week.index % max(DAY, width) == 0) & (week.index > warm_up) & (week.index <= last)]
-    return inside[["utilization", "cpu_load"]].sum() * width / offered, week
+    is_day = week.index % max(DAY, width) == 0
+    return means, week[is_day & (week.index > warm_up) & (week.index <= last)]
 
 
 # --- one machine at a moment ----------------------------------------------------------------------

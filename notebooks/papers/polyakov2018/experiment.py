@@ -499,12 +499,17 @@ def useful_by_interval(saves: pd.DataFrame, seeds: int) -> pd.DataFrame:
     """
     percent = saves.assign(useful=100 * saves["useful"])
     spread = spread_table(percent, ["jobs", "t", "k"], "useful")
-    spread = spread[spread["seeds"] == seeds].assign(line="t = " + spread["t"].astype(str))
-    at_young = saves[saves["k"] == saves["young"].round().clip(lower=1)]
-    at_young = at_young.groupby(["jobs", "t"], sort=False)[["young", "useful"]].mean().reset_index()
-    at_young["mean"], at_young["k"] = 100 * at_young["useful"], at_young["young"].clip(lower=1)
-    parts = [spread[spread["k"] < np.inf], at_young.assign(line="√(2tM)")]
-    return pd.concat(parts).dropna(subset="mean").round(4)
+    is_shown = (spread["seeds"] == seeds) & (spread["k"] < np.inf)
+    by_interval = spread[is_shown].assign(line="t = " + spread["t"].astype(str))
+
+    is_young = saves["k"] == saves["young"].round().clip(lower=1)
+    means = saves[is_young].groupby(["jobs", "t"], sort=False)[["young", "useful"]].mean()
+    at_young = means.reset_index().assign(
+        mean=lambda table: 100 * table["useful"],
+        k=lambda table: table["young"].clip(lower=1),
+        line="√(2tM)",
+    )
+    return pd.concat([by_interval, at_young]).dropna(subset="mean").round(4)
 
 
 def spread_table(runs: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
