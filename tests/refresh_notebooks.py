@@ -1,14 +1,12 @@
 """Execute committed notebooks and store what GitHub can show.
 
 ``python -m tests.refresh_notebooks`` takes every notebook under notebooks/, or those named. Figures
-are stored as Plotly's JSON and as PNG in a palette, which needs Chromium and Pillow. A notebook is
-written once all of its cells have run, and only where something changed. Widgets and timings are
-left out: they differ at every run.
+are stored as Plotly's JSON with rounded numbers and as PNG with few colors (`tests.stored`), which
+needs Chromium and Pillow. A notebook is written once all of its cells have run, and only where
+something changed. Widgets and timings are left out: they differ at every run.
 """
 
 import argparse
-import base64
-import io
 import os
 import re
 import sys
@@ -21,11 +19,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from cosimlib.files import write_whole
+from tests.stored import PLOTLY, compact, in_palette
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-COLORS = 128
-"""Colors of a stored picture: it looks the same, and takes a quarter of the bytes."""
 VOLATILE = ("execution", "papermill", "collapsed", "scrolled")
 
 
@@ -91,21 +88,10 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             data.pop(WIDGET_VIEW, None)
+            if PLOTLY in data:
+                data[PLOTLY] = nbformat.from_dict(compact(data[PLOTLY]))
             if "image/png" in data:
                 data["image/png"] = in_palette(data["image/png"])
-
-
-def in_palette(png: str) -> str:
-    """A picture, in base64, with `COLORS` colors; the same picture where it has a palette."""
-    from PIL import Image
-
-    picture = Image.open(io.BytesIO(base64.b64decode(png)))
-    if picture.mode == "P":
-        return png
-    stored = io.BytesIO()
-    reduced = picture.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
-    reduced.save(stored, "PNG", optimize=True)
-    return base64.b64encode(stored.getvalue()).decode()
 
 
 def check(path: Path, text: str) -> None:

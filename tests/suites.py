@@ -3,17 +3,22 @@
 nbval is strict or lax for a whole invocation. Here every notebook's folder decides: a strict
 notebook's outputs must equal those stored, a lax one must only run without an error. A cell tagged
 `nbval-ignore-output` is lax in a strict notebook, one tagged `nbval-check-output` the reverse.
+Figures are stored with rounded numbers, so new figures are rounded before they are compared.
 """
 
 import json
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cosimlab.imports import import_jsonschema
 from cosimlib.traces import find_trace
+from tests.stored import compact
 
 # nbval, which comes later, would take a second and a half in each process.
 import_jsonschema()
@@ -78,8 +83,15 @@ def pytest_collect_file(file_path, parent):
 
 
 def pytest_collection_modifyitems(items):
-    """Leave what takes long to thorough runs."""
+    """Compare figures as they are stored, and leave what takes long to thorough runs."""
     at_night = pytest.mark.skip(reason="takes long: COSIMLIB_THOROUGH=1 runs it")
     for item in items:
+        if item.path.suffix == ".ipynb":
+            item.sanitize = partial(_as_stored, item.sanitize)
         if item.path in AT_NIGHT and not THOROUGH:
             item.add_marker(at_night)
+
+
+def _as_stored(sanitize: Callable[[Any], Any], output: Any) -> Any:
+    """An output as nbval compares it: a figure's JSON as it is stored, a text sanitized."""
+    return compact(output) if isinstance(output, dict) else sanitize(output)

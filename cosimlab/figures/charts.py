@@ -420,7 +420,7 @@ def _line(
 ) -> go.Scatter:
     """One line; its color follows the name, its marker and dash the place."""
     symbol = theme.MARKERS[place % len(theme.MARKERS)]
-    symbols = [symbol] * len(part)
+    symbols: str | list[str] = symbol
     if bound is not None:
         symbols = [f"{symbol}-open" if low else symbol for low in part[bound]]
     tint = theme.color(name, place)
