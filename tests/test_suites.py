@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from nbclient.exceptions import CellExecutionError
 
-from tests.refresh_notebooks import COLORS, in_palette, refresh, tidy
+from tests.refresh_notebooks import refresh, tidy
+from tests.stored import COLORS, MOST_BYTES, PLOTLY, compact, in_palette
 from tests.suites import ROOT, SUITES, members
 
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("[!.]*.ipynb"))
@@ -36,6 +37,7 @@ def test_notebook_is_stored_executed_and_tidy(path):
     assert "error" not in kinds, "a stored cell failed; run: make notebooks"
     tidy(notebook)
     assert nbformat.writes(notebook) + "\n" == text, "not as `make notebooks` stores it"
+    assert len(text.encode()) <= 800_000, "every copy of the repository has all that were stored"
 
 
 @pytest.fixture
@@ -90,19 +92,30 @@ def stored(source: str, printed: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_code_cell(source, execution_count=1, outputs=[output])
 
 
+def shown(source: str, figure: dict) -> nbformat.NotebookNode:
+    """A code cell as if it had been run and had shown that figure."""
+    data = {PLOTLY: figure, "text/plain": ""}
+    output = nbformat.v4.new_output("display_data", data=data)
+    return nbformat.v4.new_code_cell(source, execution_count=1, outputs=[output])
+
+
 def test_strict_outputs_are_compared_and_lax_ones_are_not(tmp_path):
     """One run of pytest holds both suites; a cell's tag overrules its notebook's suite."""
+    figure = {"data": [{"x": [1 / 3] * 9, "width": 2 / 3}], "layout": {}}
+    source = f"display({{{PLOTLY!r}: {figure}, 'text/plain': ''}}, raw=True)"
     cells = [
         stored("print('new', end='')", "old"),
         stored("# NBVAL_IGNORE_OUTPUT\nprint('new', end='')", "old"),
         stored("print('took 1 s, 2 jobs', end='')", "took 5 min, 2 jobs"),
+        shown(source, compact(figure)),
+        shown(source.replace("0.666", "0.667"), compact(figure)),
     ]
     (tmp_path / "notebooks" / "explore").mkdir(parents=True)
     for file_name in ("strict.ipynb", "explore/lax.ipynb"):
         notebook = nbformat.v4.new_notebook(cells=cells)
         nbformat.write(notebook, tmp_path / "notebooks" / file_name)
     (tmp_path / "tests").mkdir()
-    for module in ("__init__.py", "suites.py", "nbval.cfg"):
+    for module in ("__init__.py", "suites.py", "stored.py", "nbval.cfg"):
         (tmp_path / "tests" / module).write_bytes((ROOT / "tests" / module).read_bytes())
     flags = ["-p", "tests.suites", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env"]
     flags += ["--nbval-sanitize-with", "tests/nbval.cfg", "-rA", "--color=no"]
@@ -110,20 +123,63 @@ def test_strict_outputs_are_compared_and_lax_ones_are_not(tmp_path):
     env = {**os.environ, "COSIMLIB_THOROUGH": "1"}
     report = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True).stdout
     failed = [line.split(" - ")[0] for line in report.splitlines() if line.startswith("FAILED")]
-    assert failed == ["FAILED notebooks/strict.ipynb::Cell 0"], report
-    assert report.rstrip().splitlines()[-1].strip("= ").startswith("1 failed, 5 passed"), report
+    assert failed == [f"FAILED notebooks/strict.ipynb::Cell {k}" for k in (0, 4)], report
+    assert report.rstrip().splitlines()[-1].strip("= ").startswith("2 failed, 8 passed"), report
+
+
+def picture(pixels: np.ndarray) -> str:
+    """A picture in base64, as a browser draws it."""
+    image = pytest.importorskip("PIL.Image", reason="no Pillow: pip install -e .[images]")
+    png = io.BytesIO()
+    image.fromarray(pixels.astype(np.uint8)).save(png, "PNG")
+    return base64.b64encode(png.getvalue()).decode()
+
+
+def pixels_of(stored: str) -> np.ndarray:
+    """The colors of all pixels of a picture that has a palette."""
+    image = pytest.importorskip("PIL.Image", reason="no Pillow: pip install -e .[images]")
+    read = image.open(io.BytesIO(base64.b64decode(stored)))
+    assert read.mode == "P"
+    return np.asarray(read.convert("RGB")).astype(int)
 
 
 def test_pictures_are_stored_in_a_palette_once():
-    image = pytest.importorskip("PIL.Image", reason="no Pillow: pip install -e .[images]")
     drawn = np.zeros((40, 60, 3), np.uint8)
     drawn[..., 0], drawn[..., 1] = np.arange(60) * 4, np.arange(40)[:, np.newaxis] * 6
-    png = io.BytesIO()
-    image.fromarray(drawn).save(png, "PNG")
-    stored = in_palette(base64.b64encode(png.getvalue()).decode())
-    reduced = image.open(io.BytesIO(base64.b64decode(stored)))
-    assert reduced.mode == "P" and reduced.size == (60, 40)
-    seen = np.asarray(reduced.convert("RGB")).astype(int)
-    assert len(np.unique(seen.reshape(-1, 3), axis=0)) <= COLORS
+    stored = in_palette(picture(drawn))
+    seen = pixels_of(stored)
+    assert seen.shape == drawn.shape
+    assert len(np.unique(seen.reshape(-1, 3), axis=0)) <= COLORS[0]
     assert np.abs(seen - drawn).max() < 32, "each pixel keeps about its color"
     assert in_palette(stored) == stored
+
+
+def test_a_large_picture_keeps_what_fills_it_and_the_hue_of_a_thin_line():
+    random = np.random.default_rng(0)
+    drawn = np.full((400, 500, 3), 255)
+    drawn[:, :40] += random.integers(-15, 1, (400, 40, 3))
+    drawn[100:120] = 0, 114, 178
+    drawn[200, 250:300] = 204, 121, 167
+    stored = in_palette(picture(drawn))
+    assert len(base64.b64decode(stored)) <= MOST_BYTES
+    seen = pixels_of(stored)
+    assert (seen[110] == (0, 114, 178)).all() and (seen[300, 400] == 255).all()
+    assert (np.abs(seen[200, 250:300] - (204, 121, 167)) < 16).all()
+    assert np.abs(seen - drawn).max() < 16
+
+
+def test_figures_are_stored_with_fewer_digits_once():
+    numbers = np.array([0.0, 1 / 3, -1e9 / 7, np.nan, 1e-12])
+    typed = {"dtype": "f8", "bdata": base64.b64encode(numbers.tobytes()).decode()}
+    trace = {"x": typed, "y": [1, 300, *range(8)], "z": [[2 / 3, None]], "name": "a"}
+    trace |= {"base": [1 / 3] * 3, "ids": [0.123456789, 123456789.0, 4]}
+    stored = compact({"data": [trace], "layout": {"title": {"text": "t"}, "x": 1 / 3}})
+    assert compact(stored) == stored
+    [kept] = stored["data"]
+    x = np.frombuffer(base64.b64decode(kept["x"]["bdata"]), kept["x"]["dtype"])
+    np.testing.assert_allclose(x, numbers, rtol=1e-7)
+    y = np.frombuffer(base64.b64decode(kept["y"]["bdata"]), kept["y"]["dtype"])
+    assert kept["y"]["dtype"] == "i2" and y.tolist() == trace["y"]
+    assert kept["z"] == [[0.66667, None]] and kept["name"] == "a"
+    assert kept["base"] == [0.33333] * 3 and kept["ids"] == [0.12346, 123456789.0, 4]
+    assert stored["layout"] == {"title": {"text": "t"}, "x": 0.33333}

@@ -5,6 +5,7 @@ They have neither sliders nor buttons, to which only a live figure answers.
 
 import asyncio
 import importlib.util
+import io
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from cosimlib import extras
+from cosimlib.files import write_whole
 
 CONTROLS = "controls"
 """Under this name a figure's `layout.meta` says how many pixels at its bottom are controls."""
@@ -39,11 +41,14 @@ def render_images(folders: Iterable[str | Path]) -> int:
         errors = asyncio.run(_draw(figures))
     except Exception as error:
         errors = (error,)
-    left = [path.stem for path in figures if not _is_drawn(path)]
+    drawn = [path for path in figures if _is_drawn(path)]
+    for path in drawn:
+        reduce_colors(path.with_suffix(".png"))
+    left = [path.stem for path in figures if path not in drawn]
     if errors:
         of = f" of {', '.join(left)}" if len(left) < len(figures) else ""
         print(f"no PNG and SVG images{of}: {_reason(errors[0])}")
-    return len(figures) - len(left)
+    return len(drawn)
 
 
 def figures_in(folder: str | Path) -> list[Path]:
@@ -76,6 +81,23 @@ def _pictures(figures: list[Path]) -> Iterator[dict[str, Any]]:
         for suffix in PICTURES:
             knobs = {"format": suffix[1:], "scale": 2 if suffix == ".png" else 1, **size}
             yield {"fig": figure.to_dict(), "path": path.with_suffix(suffix), "opts": knobs}
+
+
+def reduce_colors(path: Path) -> None:
+    """Let a PNG have 256 colors: it looks the same, and takes a quarter of the bytes.
+
+    Without Pillow it stays as it is.
+    """
+    if importlib.util.find_spec("PIL") is None:
+        return
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(path.read_bytes())).convert("RGB")
+    # This method takes 15 ms for a picture; the others of Pillow take ten times as long.
+    reduced = picture.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    content = io.BytesIO()
+    reduced.save(content, "PNG")
+    write_whole(path, content.getvalue())
 
 
 def _reason(error: Exception) -> str:

@@ -4,11 +4,12 @@ import os
 import shutil
 import xml.etree.ElementTree as ElementTree
 
+import numpy as np
 import plotly.graph_objects as go
 import pytest
 
 from cosimlab.figures.publishing import Publisher, caption
-from papers.images import CONTROLS, render_images, static_figure
+from papers.images import CONTROLS, reduce_colors, render_images, static_figure
 from tests.cosimlab.figures.test_publishing import NUMBERS, line, names
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -64,6 +65,8 @@ def test_figures_of_all_folders_are_drawn_once_and_one_that_cannot_be_costs_no_o
 ):
     kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
     monkeypatch.setattr(kaleido, "Kaleido", Browser)
+    reduced = []
+    monkeypatch.setattr("papers.images.reduce_colors", lambda path: reduced.append(path.name))
     for name in "abc":
         figure = line().add_bar(y=[1]).add_bar(y=[1]) if name == "b" else line()
         Publisher(tmp_path / "first", "x").publish(figure, name, NUMBERS)
@@ -72,6 +75,7 @@ def test_figures_of_all_folders_are_drawn_once_and_one_that_cannot_be_costs_no_o
     assert render_images(folders) == 3
     drawn = {path.name: path.read_text() for path in tmp_path.glob("*/*.png")}
     assert drawn == {"a.png": "1", "c.png": "1", "d.png": "0"}
+    assert sorted(reduced) == ["a.png", "c.png", "d.png"]
     assert capsys.readouterr().out == "no PNG and SVG images of b: RuntimeError: too much\n"
     (tmp_path / "second" / "d.svg").write_text("")  # its drawing was ended
     assert render_images(folders) == 1
@@ -93,6 +97,20 @@ def test_an_image_has_the_figures_texts(tmp_path):
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
     svg = ElementTree.fromstring((tmp_path / "one.svg").read_text())
     assert "1.5" in [node.text for node in svg.iter() if node.tag.endswith("}text")]
+
+
+def test_a_picture_keeps_its_colors_and_takes_fewer_bytes(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="images need Pillow")
+    drawn = image.effect_noise((300, 200), 40).convert("RGB")
+    drawn.paste((0, 114, 178), (0, 0, 300, 100))
+    path = tmp_path / "one.png"
+    drawn.save(path)
+    before = path.stat().st_size
+    reduce_colors(path)
+    reduced = image.open(path)
+    assert reduced.mode == "P" and path.stat().st_size < before
+    apart = np.abs(np.asarray(reduced.convert("RGB")).astype(int) - np.asarray(drawn))
+    assert apart.max() <= 16
 
 
 def test_a_static_figure_has_no_controls_and_not_their_height():
