@@ -112,15 +112,20 @@ zoo: setup ## compare all policies on all logs that are here, or on TRACE=path (
 bench: setup ## measure how fast simulators and solvers are
 	$(PY) -m tests.benchmarks
 
-check: setup ## lint, format, types, layers, and the tests' coverage without the JIT
+# Tests that drive kernels. Without the JIT, what else there is takes half an hour and drives no other.
+DRIVERS := tests/cosimlib tests/cosimlab/forecasting tests/cosimlab/test_gym.py \
+	tests/cosimlab/test_timesharing.py tests/papers/test_duplyakin2017.py \
+	tests/papers/test_maurya2020.py
+
+check: setup ## lint, format, types, layers, and the tests' coverage of kernels, without the JIT
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 	"$$VENV/bin/lint-imports"
 	$(PY) -m coverage erase
-	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -n "$$JOBS" --dist loadfile -m "not browser" tests
+	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -n "$$JOBS" --dist loadfile $(DRIVERS)
 	$(PY) -m coverage combine --quiet
-	$(PY) -m coverage report
+	$(PY) -m coverage report --include="$$(grep -rl --include='*.py' '^ *@kernel$$' cosimlib cosimlab notebooks/papers | paste -s -d , -)"
 
 notebooks: setup ## execute the committed notebooks and store their outputs
 	$(PY) -m tests.refresh_notebooks
