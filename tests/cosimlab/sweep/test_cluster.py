@@ -12,12 +12,11 @@ from cosimlab.sweep import sweep
 from tests.cosimlab.sweep.functions import die_once, process, size
 from tests.cosimlab.sweep.test_folder import files
 
-distributed = pytest.importorskip("distributed")
-
 
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes that Dask starts, and replaces when they die."""
+    distributed = pytest.importorskip("distributed")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         distributed.LocalCluster(**options, silence_logs=logging.CRITICAL) as cluster,
@@ -28,7 +27,9 @@ def cluster():
 
 def on_dask(*arguments, **options):
     """A sweep on the cluster of the current client; of one core, joblib computes here."""
-    distributed.get_client().wait_for_workers(2)
+    from distributed import get_client
+
+    get_client().wait_for_workers(2)
     with joblib.parallel_config(backend="dask"):
         return sweep(*arguments, **options)
 

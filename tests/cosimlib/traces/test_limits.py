@@ -11,12 +11,17 @@ from cosimlib.traces.account import SIZE_LIMIT as KNOB
 from cosimlib.traces.account import largest_log, read_bytes
 
 SMALL = 1_000_000
-LARGE = gzip.compress(b"1 " * 20_000_000)
 
 
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setenv(KNOB, str(SMALL))
+
+
+@pytest.fixture(scope="module")
+def large() -> bytes:
+    """Forty megabytes in a small gzip file."""
+    return gzip.compress(b"1 " * 20_000_000)
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -28,9 +33,9 @@ def written(path: Path, content: bytes) -> Path:
 @pytest.mark.parametrize(
     "ending", [".swf", ".csv", ".txt", ".json", ".acct", ".submit", ".unheard-of"]
 )
-def test_a_log_that_would_fill_the_memory_is_refused(tmp_path, small, ending):
+def test_a_log_that_would_fill_the_memory_is_refused(tmp_path, small, large, ending):
     path = tmp_path / f"log{ending}.gz"
-    path.write_bytes(LARGE)
+    path.write_bytes(large)
     tracemalloc.start()
     try:
         with pytest.raises(TraceError, match=rf"log{ending}.gz: more than 1.0 MB.*{KNOB}=4e9"):
