@@ -112,8 +112,9 @@ zoo: setup ## compare all policies on all logs that are here, or on TRACE=path (
 bench: setup ## measure how fast simulators and solvers are
 	$(PY) -m tests.benchmarks
 
-# Tests that drive kernels. Without the JIT, what else there is takes half an hour and drives no other.
-DRIVERS := tests/cosimlib tests/cosimlab/forecasting tests/cosimlab/test_gym.py \
+# Tests that drive kernels, on small inputs: without the JIT, all tests together take half an hour.
+DRIVERS := $(addprefix tests/cosimlib/,batch coscheduling elastic eviction filling kernels metrics \
+	nodes ondemand timesharing) tests/cosimlab/forecasting tests/cosimlab/test_gym.py \
 	tests/cosimlab/test_timesharing.py tests/papers/test_duplyakin2017.py \
 	tests/papers/test_maurya2020.py
 
@@ -123,7 +124,7 @@ check: setup ## lint, format, types, layers, and the tests' coverage of kernels,
 	$(PY) -m mypy
 	"$$VENV/bin/lint-imports"
 	$(PY) -m coverage erase
-	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -n "$$JOBS" --dist loadfile $(DRIVERS)
+	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -n "$$JOBS" --dist loadfile -m "not oracles" $(DRIVERS)
 	$(PY) -m coverage combine --quiet
 	$(PY) -m coverage report --include="$$(grep -rl --include='*.py' '^ *@kernel$$' cosimlib cosimlab notebooks/papers | paste -s -d , -)"
 
