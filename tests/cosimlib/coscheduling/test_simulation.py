@@ -221,7 +221,12 @@ def test_the_slow_version_has_the_patience_for_a_whole_beat():
     assert schedule.start_time.tolist() == [expected.start[job] for job in range(8)]
 
 
-@pytest.mark.parametrize(("mate_rule", "offset"), [("queuing", 0.0), ("yielding", 1.0)])
+slow = pytest.mark.compiled("two weeks of releases, a second apart, need compiled kernels")
+
+
+@pytest.mark.parametrize(
+    ("mate_rule", "offset"), [("queuing", 0.0), pytest.param("yielding", 1.0, marks=slow)]
+)
 def test_each_rule_of_mates_has_the_offset_of_its_own_source(mate_rule, offset):
     workload, system = crossed_pairs()
     knobs = {"mate_rule": mate_rule, "order": "submit"}
