@@ -124,7 +124,8 @@ check: setup ## lint, format, types, layers, and the tests' coverage of kernels,
 	$(PY) -m mypy
 	"$$VENV/bin/lint-imports"
 	$(PY) -m coverage erase
-	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -n "$$JOBS" --dist loadfile -m "not oracles" $(DRIVERS)
+	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -n "$$JOBS" --dist loadfile -m "not oracles and not traces" \
+		$(DRIVERS)
 	$(PY) -m coverage combine --quiet
 	$(PY) -m coverage report --include="$$(grep -rl --include='*.py' '^ *@kernel$$' cosimlib cosimlab notebooks/papers | paste -s -d , -)"
 

@@ -36,14 +36,14 @@ def in_palette(png: str) -> str:
 
     before = base64.b64decode(png)
     picture = Image.open(io.BytesIO(before))
-    if picture.mode == "P" and len(before) <= MOST_BYTES:
-        return png
     pixels = np.asarray(picture.convert("RGB"), dtype=int) @ [1 << 16, 1 << 8, 1]
     found, place, count = np.unique(pixels, return_inverse=True, return_counts=True)
+    if picture.mode == "P" and (len(before) <= MOST_BYTES or found.size <= COLORS[-1]):
+        return png
     colors = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=1)
     for most in COLORS:
         palette, nearest = fewer_colors(colors, count, most)
-        reduced = Image.fromarray(nearest[place].astype(np.uint8), "P")
+        reduced = Image.fromarray(nearest[place].astype(np.uint8))
         reduced.putpalette(palette.astype(np.uint8).tobytes())
         stored = io.BytesIO()
         reduced.save(stored, "PNG", optimize=True)

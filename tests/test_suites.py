@@ -168,6 +168,14 @@ def test_a_large_picture_keeps_what_fills_it_and_the_hue_of_a_thin_line():
     assert np.abs(seen - drawn).max() < 16
 
 
+def test_a_picture_that_cannot_be_small_has_the_fewest_colors_and_is_reduced_once():
+    random = np.random.default_rng(0)
+    stored = in_palette(picture(random.integers(0, 256, (300, 300, 3))))
+    assert len(base64.b64decode(stored)) > MOST_BYTES
+    assert len(np.unique(pixels_of(stored).reshape(-1, 3), axis=0)) == COLORS[-1]
+    assert in_palette(stored) == stored
+
+
 def test_figures_are_stored_with_fewer_digits_once():
     numbers = np.array([0.0, 1 / 3, -1e9 / 7, np.nan, 1e-12])
     typed = {"dtype": "f8", "bdata": base64.b64encode(numbers.tobytes()).decode()}
