@@ -88,7 +88,7 @@ def _check_stretches(schedule: OnDemandSchedule) -> None:
     """Raise for a stretch of the wrong nodes, length or progress."""
     table = schedule.stretches
     demand = partial(demand_column, schedule, job=table["job"])
-    kind, job = table["kind"].astype("str").to_numpy(), table["job"].to_numpy()
+    kind, job = table["kind"].to_numpy(), table["job"].to_numpy()
     wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
     nodes, start, end = (table[name].to_numpy() for name in ("nodes", "start", "end"))
     some = (nodes > 0) & (nodes <= wanted)
@@ -176,7 +176,7 @@ def _attempts(schedule: OnDemandSchedule, table: pd.DataFrame) -> pd.DataFrame:
     # A job on a part of its nodes takes longer to read: count seconds on all of them.
     asked = schedule.workload.jobs["nodes"].to_numpy()[table["job"].to_numpy()]
     seconds = (table["end"] - table["start"]).to_numpy() * (table["nodes"].to_numpy() / asked)
-    kind = table["kind"].astype("str").to_numpy()
+    kind = table["kind"].to_numpy()
     attempts["read"] = np.zeros(first.size)
     attempts["computes"] = np.zeros(first.size, dtype=bool)
     if first.size:
@@ -201,7 +201,7 @@ def _expected(
     for name, values in said.items():
         values[place] = evictions[name].to_numpy()
     action = np.full(key.size, "", dtype=object)
-    action[place] = evictions["action"].astype("str").to_numpy()
+    action[place] = evictions["action"].to_numpy()
     again = np.append(False, job[1:] == job[:-1])[: key.size]
 
     def before(values: np.ndarray, first: np.ndarray | float) -> np.ndarray:
@@ -271,7 +271,7 @@ def _check_first_and_last(schedule: OnDemandSchedule, attempts: pd.DataFrame) ->
 def _check_kept(schedule: OnDemandSchedule) -> None:
     """Raise an error if an evicted job keeps another progress than its checkpoint holds."""
     table = schedule.evictions
-    action = table["action"].astype("str").to_numpy()
+    action = table["action"].to_numpy()
     job, done, kept = (table[name].to_numpy() for name in ("job", "done", "kept"))
     interval = schedule.checkpoints["interval"].to_numpy()[job]
     demand = partial(demand_column, schedule, job=job)
