@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -45,8 +45,8 @@ FEWEST_BLOCKS = 8
 LEAST_SCORE = 0.9
 """Least score of a window in which the machine is taken to have been closed."""
 
-Knobs = ParamSpec("Knobs")
-"""What a section can be asked for, beside its log."""
+Make = TypeVar("Make", bound=Callable[..., Section])
+"""A function that makes a section of a log."""
 
 NO_WINDOWS = pd.DataFrame(columns=["start", "end", "known_from"], dtype=float)
 
@@ -103,23 +103,21 @@ class Log:
         return f", under {self.schedule.policy}" * ("starts" in self.lacks)
 
 
-def made_once(
-    make: Callable[Concatenate[Log, Knobs], Section],
-) -> Callable[Concatenate[Log, Knobs], Section]:
+def made_once(make: Make) -> Make:
     """The same function, which keeps a log's section and returns it when called again.
 
     A section that is asked for with other knobs than by default is made anew.
     """
 
     @wraps(make)
-    def section(log: Log, *values: Knobs.args, **knobs: Knobs.kwargs) -> Section:
-        if values or knobs:
-            return make(log, *values, **knobs)
+    def section(log: Log, **knobs: Any) -> Section:
+        if knobs:
+            return make(log, **knobs)
         if make.__name__ not in log.sections:
             log.sections[make.__name__] = make(log)
         return log.sections[make.__name__]
 
-    return section
+    return cast(Make, section)
 
 
 def open_log(

@@ -297,7 +297,7 @@ def waste_by_priority(
     """
     at = execution_states(schedule) if moments is None else moments
     high = schedule.workload.column("priority").to_numpy(np.float64) > 1
-    knobs = {"moments": at, "preempted": setting.preempted, "seed": seed}
+    knobs: dict[str, Any] = {"moments": at, "preempted": setting.preempted, "seed": seed}
     jobs = {
         "PAP": taken_jobs(schedule, policy="PAP", **knobs) if taken is None else taken,
         "PAP+": taken_jobs(schedule, policy="PAP+", **knobs),
