@@ -27,7 +27,11 @@ unexport PYTHONDONTWRITEBYTECODE
 PY := "$$VENV/bin/python"
 MACHINE := $${CORES:+--cores="$$CORES"} $${NODES:+--nodes="$$NODES"}
 
-RUNS := $(patsubst notebooks/%.ipynb,figures/%/run.json,$(sort $(wildcard notebooks/[0-9]*.ipynb)))
+# The longest first, so that at the end no core waits for one of them.
+LONGEST := $(addprefix notebooks/,3-timesharing.ipynb 6-ondemand.ipynb 5-elastic.ipynb)
+NOTEBOOKS := $(sort $(wildcard notebooks/[0-9]*.ipynb))
+NOTEBOOKS := $(filter $(NOTEBOOKS),$(LONGEST)) $(filter-out $(LONGEST),$(NOTEBOOKS))
+RUNS := $(patsubst notebooks/%.ipynb,figures/%/run.json,$(NOTEBOOKS))
 FOLDERS := $(RUNS:/run.json=)
 LIBRARY := $(shell find cosimlib cosimlab -name '[!.]*.py') $(wildcard data/*.csv)
 PAPERS := $(addprefix notebooks/papers/,__init__.py claims.py paper.py)
@@ -55,7 +59,7 @@ reproduce: setup ## run stale notebooks into figures/ (SCALE=quick|paper, TRACE=
 		''|0*|*[!0-9]*) echo "make: JOBS='$$JOBS'; expected a number from 1 on" >&2; exit 2 ;; \
 		*) jobs=$$JOBS ;; \
 	esac; \
-	: "$${COSIMLIB_WORKERS:=$$((cores / jobs < 2 ? 2 : cores / jobs))}"; export COSIMLIB_WORKERS; \
+	: "$${COSIMLIB_WORKERS:=$$((cores / jobs < 1 ? 1 : cores / jobs))}"; export COSIMLIB_WORKERS; \
 	$(MAKE) --no-print-directory --keep-going -j "$$jobs" runs; status=$$?; \
 	$(MAKE) --no-print-directory figures/index.html || status=$$?; \
 	[ ! -f figures/scorecard.md ] || sed -n '3s/^/scorecard: /p' figures/scorecard.md; \

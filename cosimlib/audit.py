@@ -180,8 +180,10 @@ def check_capacity(schedule: Schedule) -> None:
     """Raise an error if the allocations of a partition's jobs ever hold more nodes than it has."""
     partitions = schedule.system.partitions
     number = schedule.partition_number
-    message = "is on partition {!r}; the system has {}"
-    demand_of_jobs(schedule, number >= 0, message, schedule.partition, ", ".join(partitions))
+    known = number >= 0
+    if not known.all():
+        message = "is on partition {!r}; the system has {}"
+        demand_of_jobs(schedule, known, message, schedule.partition, ", ".join(partitions))
     jobs = schedule.allocations["job"].to_numpy()
     for place, (name, capacity) in enumerate(partitions.items()):
         # What no job holds, job -1, is on the first partition.

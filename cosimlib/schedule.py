@@ -209,8 +209,9 @@ class Schedule(Displayed):
     def held(self, first: float, last: float) -> np.ndarray:
         """Node-seconds of each row of `allocations` between two instants (s)."""
         table = self.allocations
-        inside = np.minimum(table["end"], last) - np.maximum(table["start"], first)
-        return (table["nodes"] * np.maximum(inside, 0.0)).to_numpy()
+        start, end, nodes = (table[name].to_numpy() for name in ("start", "end", "nodes"))
+        inside = np.minimum(end, last) - np.maximum(start, first)
+        return nodes * np.maximum(inside, 0.0)
 
     def node_hours_by_use(self, first: float, last: float) -> pd.Series:
         """Node-hours of each use between two instants (s), in the order of `USES`."""

@@ -159,6 +159,19 @@ def test_variables_make_notebooks_stale_that_read_them(project):
     assert line.endswith(f"--scale=paper --trace={log} --nodes=9")
 
 
+def test_the_longest_notebook_is_first_and_cores_are_divided(project):
+    (project / "notebooks" / "3-timesharing.ipynb").write_text("")
+    stub = project / ".venv" / "bin" / "python"
+    stub.write_text(stub.read_text().replace("'%s\\n' \"$*\"", "'%s\\n' \"$* $COSIMLIB_WORKERS\""))
+    assert make(project, "reproduce", "JOBS=1").returncode == 0
+    run = [line.split()[3].removeprefix("figures/") for line in logged(project, "papers.run")]
+    assert run == ["3-timesharing", *NOTEBOOKS]
+    workers = {line.split()[-1] for line in logged(project, "papers.run")}
+    assert workers == {str(len(os.sched_getaffinity(0)))}
+    assert make(project, "reproduce", "JOBS=999", SCALE="paper").returncode == 0
+    assert logged(project, "papers.run")[-1].endswith(" 1")
+
+
 def test_one_notebook_alone(project):
     assert ran(project, "figures/1-eviction") == ["1-eviction"]
     assert ran(project, "figures/1-eviction/", "ARGS=-p horizon 1800") == ["1-eviction"]

@@ -8,14 +8,16 @@ whose weeks are all drawn anew with replacement (days, if the log has fewer than
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
 from cosimlab.closures import closures
+from cosimlab.report.page import Section
 from cosimlib import checks as check
 from cosimlib import synthetic, traces
 from cosimlib.batch import simulate_easy, simulate_fcfs
@@ -42,6 +44,9 @@ FEWEST_BLOCKS = 8
 
 LEAST_SCORE = 0.9
 """Least score of a window in which the machine is taken to have been closed."""
+
+Make = TypeVar("Make", bound=Callable[..., Section])
+"""A function that makes a section of a log."""
 
 NO_WINDOWS = pd.DataFrame(columns=["start", "end", "known_from"], dtype=float)
 
@@ -76,6 +81,8 @@ class Log:
         Of logs drawn anew, and of the memory of jobs.
     budget : float
         CPU seconds, about, for a log of 250,000 jobs.
+    sections : dict of str to Section
+        Sections of this log that have been made, by the names of their functions (see `made_once`).
     """
 
     workload: Workload
@@ -88,11 +95,29 @@ class Log:
     unit: str = "node"
     seed: int = 0
     budget: float = 60.0
+    sections: dict[str, Section] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def simulated(self) -> str:
         """Words on a schedule that is not the recorded one; else empty."""
         return f", under {self.schedule.policy}" * ("starts" in self.lacks)
+
+
+def made_once(make: Make) -> Make:
+    """The same function, which keeps a log's section and returns it when called again.
+
+    A section that is asked for with other knobs than by default is made anew.
+    """
+
+    @wraps(make)
+    def section(log: Log, **knobs: Any) -> Section:
+        if knobs:
+            return make(log, **knobs)
+        if make.__name__ not in log.sections:
+            log.sections[make.__name__] = make(log)
+        return log.sections[make.__name__]
+
+    return cast(Make, section)
 
 
 def open_log(

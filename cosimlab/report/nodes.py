@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from cosimlab.report.log import Log, interval_text, span_text, weeks_of, window_name
+from cosimlab.report.log import Log, interval_text, made_once, span_text, weeks_of, window_name
 from cosimlab.report.page import Section, cell, dot_chart, line_chart
 from cosimlib import checks as check
 from cosimlib.display import count, percent
@@ -142,6 +142,7 @@ def burst_costs(
     return pd.DataFrame({"mean": losses.mean(axis=0).ravel(), "p90": p90}, index)
 
 
+@made_once
 def bursts_section(
     log: Log,
     *,
@@ -426,6 +427,7 @@ def filled_window(runs: Sequence[FilledSchedule], start: float, end: float) -> t
     return max(first, start), min(last, end)
 
 
+@made_once
 def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     """Section: nodes that could be lent for hours, over the whole log."""
     title = "Nodes to lend"
@@ -459,6 +461,7 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     return Section("lending", title, (f"{finding}.",), (picture,), tables, how_to_read)
 
 
+@made_once
 def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Section:
     """Section: idle node-hours that filler jobs of one node would use.
 

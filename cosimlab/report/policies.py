@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlab.comparison import Comparison, compare_where_possible
-from cosimlab.report.log import Log, span_text, weeks_of, window_name
+from cosimlab.report.log import Log, made_once, span_text, weeks_of, window_name
 from cosimlab.report.page import Section, cell, dot_chart
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
@@ -117,6 +117,7 @@ def compare_to_recorded(schedules: Sequence[Schedule]) -> pd.DataFrame:
     return pd.DataFrame(table).rename_axis("policy")
 
 
+@made_once
 def policies_section(log: Log) -> Section:
     """Section: what batch policies would have done, with intervals over logs drawn anew."""
     if "waits" in log.lacks:
@@ -171,6 +172,7 @@ def policies_section(log: Log) -> Section:
     return Section("policies", "Policies", (" ".join(findings),), (picture,), tables, how_to_read)
 
 
+@made_once
 def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
     """Section: what time-sharing would do, where every job starts at once and jobs share nodes.
 

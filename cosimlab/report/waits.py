@@ -25,6 +25,7 @@ from cosimlab.report.log import (
     Log,
     interval_text,
     machine_table,
+    made_once,
     window_name,
 )
 from cosimlab.report.page import Section, cell, dot_chart, hours_axis, steps_chart
@@ -190,6 +191,7 @@ def idle_waits(
     return table.assign(waited=queue * every / HOUR)
 
 
+@made_once
 def log_section(log: Log) -> Section:
     """Section: the log, its machine, the account of its records, and its weeks."""
     schedule = log.schedule
@@ -255,6 +257,7 @@ def _closures(log: Log) -> tuple[list[str], dict[str, pd.DataFrame]]:
     return [sentence], {caption: table.set_axis(names).rename_axis("window")}
 
 
+@made_once
 def waits_section(log: Log) -> Section:
     """Section: who waits, and whether that was necessary."""
     title = "Who waits, and was it necessary?"
@@ -429,6 +432,7 @@ def _held_back(
     return np.array(waited)[:, :periods]
 
 
+@made_once
 def starts_section(log: Log) -> Section:
     """How often forecasts of starts would have held in the past, against simple ones."""
     tested, why = _backtested(log)

@@ -11,7 +11,7 @@ A single preemption, at any moment of a schedule
 - `execution_states`: the moments; `preemption_values`, `occupants`: vectors and jobs on the nodes
 - `prioritize`: priorities of jobs, by which PAP+ values nodes
 - `preempted_jobs`: the jobs that a preemption touches
-- `wasted_cycles`: what it wastes; `taken_jobs`: the jobs on the nodes that it takes
+- `wasted_cycles`: what it wastes; `taken_nodes`: the nodes that it takes; `taken_jobs`: their jobs
 - `least_waste`: the least that any choice of nodes can waste, an exact optimum
 """
 
@@ -29,7 +29,7 @@ from cosimlib.elastic.vectors import (
     preemption_values,
     prioritize,
 )
-from cosimlib.elastic.waste import least_waste, taken_jobs, wasted_cycles
+from cosimlib.elastic.waste import least_waste, taken_jobs, taken_nodes, wasted_cycles
 
 __all__ = [
     "GRACE_PERIODS",
@@ -49,5 +49,6 @@ __all__ = [
     "prioritize",
     "simulate_elastic",
     "taken_jobs",
+    "taken_nodes",
     "wasted_cycles",
 ]

@@ -55,6 +55,7 @@ def wasted_cycles(
     grace_periods: Sequence[float] = GRACE_PERIODS,
     moments: Sequence[float] | np.ndarray | None = None,
     counted: np.ndarray | None = None,
+    taken: np.ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Wasted cycles: node-seconds that a preemption would waste, per state and grace period.
@@ -73,6 +74,9 @@ def wasted_cycles(
         Ascending seconds; by default `execution_states`.
     counted : array of bool, optional
         One per job: count only what these jobs waste.
+    taken : np.ndarray, optional
+        What `taken_jobs` gives for these moments, where it is known; `policy`, `preempted` and
+        `seed` are then not read.
     seed : int, default 0
         Of RANDOM's draws.
 
@@ -86,7 +90,11 @@ def wasted_cycles(
     mask = np.ones(jobs, dtype=np.bool_) if counted is None else np.array(counted, dtype=np.bool_)
     if mask.shape != (jobs,):
         raise ValueError(f"counted has shape {mask.shape}; expected one bool for each of {jobs}")
-    taken = taken_jobs(schedule, policy=policy, preempted=preempted, moments=at, seed=seed)
+    if taken is None:
+        taken = taken_jobs(schedule, policy=policy, preempted=preempted, moments=at, seed=seed)
+    elif taken.ndim != 2 or len(taken) != at.size:
+        shape = f"one row of nodes for each of {at.size} moments"
+        raise ValueError(f"taken has shape {taken.shape}; expected {shape}, as of taken_jobs")
     start_time, end_time = (
         np.array(times, dtype=np.float64) for times in (schedule.start_time, schedule.end_time)
     )
@@ -106,11 +114,37 @@ def taken_jobs(
 
     Nodes are in ascending order. The parameters are those of `wasted_cycles`.
     """
+    return _preempt(schedule, policy, preempted, moments, seed)[1]
+
+
+def taken_nodes(
+    schedule: Schedule,
+    *,
+    policy: str = "PAP",
+    preempted: int = PREEMPTED,
+    moments: Sequence[float] | np.ndarray | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """The nodes that a preemption takes, in ascending order (moments × nodes taken).
+
+    The parameters are those of `wasted_cycles`.
+    """
+    return _preempt(schedule, policy, preempted, moments, seed)[0]
+
+
+def _preempt(
+    schedule: Schedule,
+    policy: str,
+    preempted: int,
+    moments: Sequence[float] | np.ndarray | None,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes that a preemption takes, ascending, and their jobs (moments × nodes taken)."""
     at, number = moments_of(schedule, moments), policy_number(policy)
     followed = follow(schedule, [number])
     check_preempted(preempted, followed.total_nodes)
     check.seed(seed)
-    return _taken_jobs(followed, at, number, int(preempted), np.random.default_rng(seed))
+    return _taken(followed, at, number, int(preempted), np.random.default_rng(seed))
 
 
 def least_waste(
@@ -165,14 +199,15 @@ def _by_state(wasted: np.ndarray, at: np.ndarray, periods: np.ndarray) -> pd.Dat
 
 
 @kernel
-def _taken_jobs(
+def _taken(
     followed: Followed, at: np.ndarray, policy: int, preempted: int, rng: np.random.Generator
-) -> np.ndarray:
-    """The job on each node that a preemption takes, nodes ascending (moments × nodes taken)."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes that a preemption takes, ascending, and their jobs (moments × nodes taken)."""
     line, total_nodes = followed.line, followed.total_nodes
     current, elapsed = occupancy.empty(total_nodes), np.empty(total_nodes)
     values = np.empty(total_nodes)
-    taken = np.empty((at.size, preempted), np.int64)
+    nodes = np.empty((at.size, preempted), np.int64)
+    jobs = np.empty((at.size, preempted), np.int64)
     for state in range(at.size):
         occupancy.advance(line, current, at[state])
         occupancy.elapsed_at(line.start_time, current.job, at[state], elapsed)
@@ -186,9 +221,10 @@ def _taken_jobs(
                 left -= 1
             elif not values[node] < largest:
                 continue
-            taken[state, place] = current.job[node]
+            nodes[state, place] = node
+            jobs[state, place] = current.job[node]
             place += 1
-    return taken
+    return nodes, jobs
 
 
 @kernel

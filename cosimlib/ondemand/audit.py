@@ -77,8 +77,16 @@ def audit_ondemand(schedule: OnDemandSchedule) -> None:
     check_calendar(schedule, np.union1d(attempts, held))
 
 
+Attempts = dict[str, np.ndarray]
+"""Arrays by name, one entry per attempt, in order of their `attempt_keys`."""
+
+
 def _demand_of(
-    schedule: OnDemandSchedule, table: pd.DataFrame, fine: ArrayLike, message: str, *columns: str
+    schedule: OnDemandSchedule,
+    table: pd.DataFrame | Attempts,
+    fine: ArrayLike,
+    message: str,
+    *columns: str,
 ) -> None:
     """As `demand_of_jobs`, of a table with a column `job`; the others are named."""
     demand_of_jobs(schedule, fine, message, *(table[name] for name in columns), job=table["job"])
@@ -88,7 +96,7 @@ def _check_stretches(schedule: OnDemandSchedule) -> None:
     """Raise for a stretch of the wrong nodes, length or progress."""
     table = schedule.stretches
     demand = partial(demand_column, schedule, job=table["job"])
-    kind, job = table["kind"].astype("str").to_numpy(), table["job"].to_numpy()
+    kind, job = table["kind"].to_numpy(), table["job"].to_numpy()
     wanted = schedule.workload.jobs["nodes"].to_numpy()[job]
     nodes, start, end = (table[name].to_numpy() for name in ("nodes", "start", "end"))
     some = (nodes > 0) & (nodes <= wanted)
@@ -155,8 +163,8 @@ def _check_attempts(schedule: OnDemandSchedule) -> None:
     _check_first_and_last(schedule, attempts)
 
 
-def _attempts(schedule: OnDemandSchedule, table: pd.DataFrame) -> pd.DataFrame:
-    """One row per attempt: what it did, what its eviction says, and what it should begin with.
+def _attempts(schedule: OnDemandSchedule, table: pd.DataFrame) -> Attempts:
+    """Per attempt: what it did, what its eviction says, and what it should begin with.
 
     The table has the stretches that hold nodes of jobs, by job and start.
     """
@@ -176,18 +184,16 @@ def _attempts(schedule: OnDemandSchedule, table: pd.DataFrame) -> pd.DataFrame:
     # A job on a part of its nodes takes longer to read: count seconds on all of them.
     asked = schedule.workload.jobs["nodes"].to_numpy()[table["job"].to_numpy()]
     seconds = (table["end"] - table["start"]).to_numpy() * (table["nodes"].to_numpy() / asked)
-    kind = table["kind"].astype("str").to_numpy()
+    kind = table["kind"].to_numpy()
     attempts["read"] = np.zeros(first.size)
     attempts["computes"] = np.zeros(first.size, dtype=bool)
     if first.size:
         attempts["read"] = np.add.reduceat(np.where(kind == "read", seconds, 0.0), first)
         attempts["computes"] = np.logical_or.reduceat(kind == "compute", first)
-    return pd.DataFrame(attempts | _expected(schedule, key[first], attempts["job"]))
+    return attempts | _expected(schedule, key[first], attempts["job"])
 
 
-def _expected(
-    schedule: OnDemandSchedule, key: np.ndarray, job: np.ndarray
-) -> dict[str, np.ndarray]:
+def _expected(schedule: OnDemandSchedule, key: np.ndarray, job: np.ndarray) -> Attempts:
     """By attempt, what its eviction says, and what it should begin with after the one before it.
 
     Attempts are in order of their `attempt_keys`.
@@ -201,7 +207,7 @@ def _expected(
     for name, values in said.items():
         values[place] = evictions[name].to_numpy()
     action = np.full(key.size, "", dtype=object)
-    action[place] = evictions["action"].astype("str").to_numpy()
+    action[place] = evictions["action"].to_numpy()
     again = np.append(False, job[1:] == job[:-1])[: key.size]
 
     def before(values: np.ndarray, first: np.ndarray | float) -> np.ndarray:
@@ -221,7 +227,7 @@ def _expected(
     return said | {"from": begins, "ready": ready, "reread": reread, "number": number}
 
 
-def _check_beginnings(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
+def _check_beginnings(schedule: OnDemandSchedule, attempts: Attempts) -> None:
     """Raise for an attempt that is too early, from other progress, or reads for another time."""
     fine = (attempts["attempt"] == attempts["number"]) & (attempts["before"] == attempts["from"])
     fine &= ~(attempts["start"] < attempts["ready"])
@@ -238,29 +244,31 @@ def _check_beginnings(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> Non
     _demand_of(schedule, attempts, fine, message, "read", "start", "reread")
 
 
-def _check_ends(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
+def _check_ends(schedule: OnDemandSchedule, attempts: Attempts) -> None:
     """Raise for an attempt that ends neither in an eviction nor in the end of its job."""
-    evicted = attempts["time"].notna()
+    evicted = ~np.isnan(attempts["time"])
     fine = (attempts["time"] == attempts["end"]) & (attempts["done"] == attempts["after"])
     message = (
         "is evicted at t={:.15g} with progress {:.15g}; it ran until t={:.15g} and had {:.15g}"
     )
     _demand_of(schedule, attempts, ~evicted | fine, message, "time", "done", "end", "after")
-    last = ~attempts["job"].duplicated(keep="last")
-    run_time = schedule.workload.jobs["run_time"].to_numpy()[attempts["job"]]
-    attempts = attempts.assign(run_time=run_time, job_end=schedule.end_time[attempts["job"]])
-    done = (attempts["after"] - run_time).abs() <= _exact(schedule, slower=False)
+    job = attempts["job"]
+    last = np.append(job[1:] != job[:-1], True)[: job.size]
+    run_time = schedule.workload.jobs["run_time"].to_numpy()[job]
+    attempts = attempts | {"run_time": run_time, "job_end": schedule.end_time[job]}
+    done = np.abs(attempts["after"] - run_time) <= _exact(schedule, slower=False)
     fine = evicted | (last & done & (attempts["end"] == attempts["job_end"]))
     message = "ends at t={:.15g} with progress {:.15g} at t={:.15g}; it runs {:.15g} s"
     _demand_of(schedule, attempts, fine, message, "job_end", "after", "end", "run_time")
     _demand_of(schedule, attempts, ~(evicted & last), "is evicted and never ends")
 
 
-def _check_first_and_last(schedule: OnDemandSchedule, attempts: pd.DataFrame) -> None:
+def _check_first_and_last(schedule: OnDemandSchedule, attempts: Attempts) -> None:
     """Raise if starts and ends are not those of the stretches; jobs of no length have none."""
     submit = schedule.workload.jobs["submit_time"].to_numpy()
     run_time = schedule.workload.jobs["run_time"].to_numpy()
-    begun = attempts.groupby("job")["start"].min().reindex(range(len(submit))).to_numpy()
+    begun = np.full(len(submit), np.nan)
+    np.fmin.at(begun, attempts["job"], attempts["start"])
     never = np.isnan(begun)
     begun = np.where(never & (run_time == 0), schedule.end_time, begun)
     fine = (schedule.start_time == begun) & (begun >= submit)
@@ -271,7 +279,7 @@ def _check_first_and_last(schedule: OnDemandSchedule, attempts: pd.DataFrame) ->
 def _check_kept(schedule: OnDemandSchedule) -> None:
     """Raise an error if an evicted job keeps another progress than its checkpoint holds."""
     table = schedule.evictions
-    action = table["action"].astype("str").to_numpy()
+    action = table["action"].to_numpy()
     job, done, kept = (table[name].to_numpy() for name in ("job", "done", "kept"))
     interval = schedule.checkpoints["interval"].to_numpy()[job]
     demand = partial(demand_column, schedule, job=job)

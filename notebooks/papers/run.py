@@ -3,6 +3,7 @@
 papermill accepts parameters that a notebook does not have; here they are refused. Results take the
 folder's place once the notebook has run to its end. Until then older ones stay.
 """
+# ruff: noqa: E402
 
 import argparse
 import ast
@@ -12,11 +13,16 @@ import math
 import os
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+# Without this package jsonschema leaves some texts unchecked, such as addresses with umlauts. With
+# it, every import of nbformat compiles a grammar, which takes longer than all other imports.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 import nbformat
 import papermill
@@ -31,6 +37,7 @@ from cosimlib.display import count
 from cosimlib.files import write_whole
 from cosimlib.traces import SYNTHETIC, find_trace
 from cosimlib.units import MINUTE
+from papers import shares
 
 RECORD = "run.json"
 PACKAGES = ("cosimlib", "numba", "numpy", "pandas", "papermill", "plotly")
@@ -73,28 +80,45 @@ def run(given: argparse.Namespace) -> str:
     minutes = given.limit or LIMITS[given.scale]
     logging.getLogger("papermill").setLevel(logging.ERROR)
     with whole_folder(given.folder) as folder:
-        executed = papermill.execute_notebook(
+        executed, spent = _execute(
             notebook,
-            None,
             parameters=values | {"output": str(folder)},
-            kernel_name="python3",
-            language="python",
             cwd=given.notebook.parent,
-            progress_bar=False,
             execution_timeout=minutes and math.ceil(minutes * MINUTE),
-            store_widget_state=False,
-            extra_arguments=["--log-level=CRITICAL"],
         )
         shown = {name: _shown(value) for name, value in values.items()}
         seconds = round(time.time() - started, 1)
         record = {"notebook": given.notebook.name, "parameters": shown, "seconds": seconds}
+        record["processor_seconds"] = spent
         record["versions"] = {name: version(name) for name in PACKAGES}
         _publish(executed, record, values, folder)
         share_library(folder, given.folder.parent)
         os.utime(folder / RECORD, (started, started))  # older than what is edited meanwhile
     cells = count(sum(cell.cell_type == "code" for cell in notebook.cells), "cell")
     data = ", ".join(shown[name] for name in ("scale", "trace") if name in shown)
-    return f"{given.notebook.stem}: {cells} in {seconds:.1f} s ({data})"
+    line = f"{given.notebook.stem}: {cells} in {seconds:.1f} s ({data})"
+    return f"{line}; processor: {shares.in_words(spent)}" if spent else line
+
+
+def _execute(notebook: NotebookNode, **how: Any) -> tuple[NotebookNode, dict[str, float]]:
+    """The executed notebook, and the seconds of processor time by what they were spent on."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "shares.json"
+        # Before the first cell, and not seen in the notebook.
+        begin = f"__import__('papers.shares').shares.start({str(path)!r})"
+        executed = papermill.execute_notebook(
+            notebook,
+            None,
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+            store_widget_state=False,
+            extra_arguments=["--log-level=CRITICAL", f"--IPKernelApp.exec_lines={begin}"],
+            **how,
+        )
+        used = os.times()
+        started = used.children_user + used.children_system
+        return executed, shares.read(path, time.process_time(), started)
 
 
 def parameters(notebook: NotebookNode, given: argparse.Namespace) -> dict[str, Any]:

@@ -77,13 +77,16 @@ def test_results_take_their_place_and_tell_nothing_of_the_machine(tmp_path, figu
     log.touch()
     own = ["-p", "n", "4", "-p", "title", HOSTILE, "--scale", "paper"]
     assert run.main([str(notebook), str(figures / "one"), "--trace", str(log), *own]) == 0
-    assert capsys.readouterr().out.startswith("one: 2 cells in ")
+    said = capsys.readouterr().out
+    assert said.startswith("one: 2 cells in ") and "; processor: import " in said
     drawn = ["line.csv", "line.html", "line.json", "line.txt", "one.ipynb", "run.json"]
     assert names(figures / "one") == drawn and names(figures) == ["one", "plotly.min.js"]
     record = json.loads((figures / "one" / "run.json").read_text())
     shown = {"scale": "paper", "trace": "a\\1log.swf", "n": 4, "title": HOSTILE}
     assert record["parameters"] == shown
     assert record["seconds"] > 0 and record["versions"]["numpy"]
+    spent = record["processor_seconds"]
+    assert [*spent] == ["import", "compile", "simulate", "draw", "workers"] and spent["import"] > 0
     executed = nbformat.read(figures / "one" / "one.ipynb", as_version=4)
     nbformat.validate(executed)
     assert "output" not in executed.cells[1].source and "n = 4" in executed.cells[1].source

@@ -246,11 +246,18 @@ def assume(assumption: str, inputs: Inputs, setting: Setting, seed: int) -> Sche
 
 
 def waste(
-    schedule: Schedule, grace_periods: Sequence[float] = GRACE_PERIODS, **knobs: Any
+    schedule: Schedule,
+    grace_periods: Sequence[float] = GRACE_PERIODS,
+    *,
+    taken: Mapping[str, np.ndarray] | None = None,
+    **knobs: Any,
 ) -> dict[str, pd.DataFrame]:
-    """`wasted_cycles` of the four policies without priorities."""
+    """`wasted_cycles` of the four policies without priorities; `taken` by policy, where known."""
+    known = taken or {}
     return {
-        policy: wasted_cycles(schedule, policy=policy, grace_periods=grace_periods, **knobs)
+        policy: wasted_cycles(
+            schedule, policy=policy, grace_periods=grace_periods, taken=known.get(policy), **knobs
+        )
         for policy in FOUR
     }
 
@@ -275,16 +282,32 @@ def quantiles(summary: pd.DataFrame, statistic: str = "50%") -> pd.DataFrame:
     )
 
 
-def waste_by_priority(schedule: Schedule, setting: Setting, **knobs: Any) -> pd.DataFrame:
+def waste_by_priority(
+    schedule: Schedule,
+    setting: Setting,
+    *,
+    moments: np.ndarray | None = None,
+    taken: np.ndarray | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
     """Node-seconds that a preemption would waste, by state, of `high` and `default` priority.
 
-    Columns are (policy, priority), of PAP and PAP+; high is any priority above 1.
+    Columns are (policy, priority), of PAP and PAP+; high is any priority above 1. `taken` is that
+    of PAP, where it is known.
     """
+    at = execution_states(schedule) if moments is None else moments
     high = schedule.workload.column("priority").to_numpy(np.float64) > 1
-    knobs |= {"preempted": setting.preempted, "grace_periods": [setting.grace_period]}
+    knobs: dict[str, Any] = {"moments": at, "preempted": setting.preempted, "seed": seed}
+    jobs = {
+        "PAP": taken_jobs(schedule, policy="PAP", **knobs) if taken is None else taken,
+        "PAP+": taken_jobs(schedule, policy="PAP+", **knobs),
+    }
+    periods = [setting.grace_period]
     columns = {
-        (policy, name): wasted_cycles(schedule, policy=policy, counted=counted, **knobs).squeeze(1)
-        for policy in ("PAP", "PAP+")
+        (policy, name): wasted_cycles(
+            schedule, grace_periods=periods, moments=at, counted=counted, taken=jobs[policy]
+        ).squeeze(1)
+        for policy in jobs
         for name, counted in (("high", high), ("default", ~high))
     }
     return pd.concat(columns, axis=1, names=["policy", "priority"])

@@ -22,6 +22,8 @@ from cosimlib.elastic import (
     execution_states,
     occupants,
     preemption_values,
+    taken_jobs,
+    taken_nodes,
 )
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY
@@ -115,13 +117,20 @@ def measure_schedules(
     }
     small: dict[str, Any] = {"preempted": setting.preempted}
     wide: dict[str, Any] = {"preempted": 10 * setting.preempted} | sampled["larger"]
-    wasted = waste(schedules.peregrine, [*SHORT, *LONG, EXTREME], **small, **sampled["peregrine"])
+    # Priorities change nothing of what policies take that do not read them.
+    often = {**small, **sampled["peregrine"]}
+    taken = {each: taken_jobs(schedules.peregrine, policy=each, **often) for each in FOUR}
+    wasted = waste(schedules.peregrine, [*SHORT, *LONG, EXTREME], taken=taken, **often)
+    by_class = {
+        name: waste_by_priority(each, setting, taken=taken["PAP"], **sampled["peregrine"])
+        for name, each in schedules.preferred.items()
+    }
     run_time = schedules.peregrine.workload.jobs["run_time"]
     return Measurements(
         htc=summarize(waste(schedules.htc, SHORT, **small, **sampled["htc"])),
         peregrine=summarize(wasted),
         larger=summarize(waste(schedules.larger, SHORT, **wide)),
-        choice=compare_choices(schedules.peregrine, **small, **sampled["peregrine"]),
+        choice=compare_choices(schedules.peregrine, **often),
         larger_choice=compare_choices(schedules.larger, **wide),
         same_waste=_same_waste(wasted),
         tails=pd.DataFrame({policy: _tails(wasted[policy]) for policy in GOOD}).T,
@@ -130,10 +139,7 @@ def measure_schedules(
         },
         within_extreme=float((run_time < EXTREME).mean()),
         states={name: sampled[name]["moments"].size for name in ("htc", "peregrine")},
-        waste={
-            name: waste_by_priority(each, setting, **sampled["peregrine"]).sum().unstack()  # noqa: PD010
-            for name, each in schedules.preferred.items()
-        },
+        waste={name: table.sum().unstack() for name, table in by_class.items()},  # noqa: PD010
         white=white_share(next(iter(schedules.preferred.values()))),
     )
 
@@ -162,8 +168,8 @@ def compare_choices(
     schedule: Schedule, *, preempted: int, moments: np.ndarray, seed: int = 0
 ) -> Agreement:
     """Agreement of LIFO and PAP on the nodes to preempt."""
-    vectors = (preemption_values(schedule, moments, policy=each, seed=seed) for each in GOOD)
-    taken = [np.argsort(each.to_numpy(), kind="stable")[:, :preempted] for each in vectors]
+    knobs: dict[str, Any] = {"preempted": preempted, "moments": moments, "seed": seed}
+    taken = [taken_nodes(schedule, policy=policy, **knobs) for policy in GOOD]
     common = (np.diff(np.sort(np.hstack(taken), axis=1), axis=1) == 0).sum(axis=1)
     return Agreement(float((common == preempted).mean()), float(common.mean() / preempted))
 
@@ -406,9 +412,12 @@ def measure_assumption(
     schedule = assume(assumption, inputs, setting, seed)
     at = execution_states(schedule)
     knobs: dict[str, Any] = {"moments": at, "seed": seed}
-    wasted = waste(schedule, SHORT, preempted=setting.preempted, **knobs)
-    choice = compare_choices(schedule, preempted=setting.preempted, **knobs)
-    gaussian = waste_by_priority(schedule, setting, **knobs).sum().unstack()  # noqa: PD010
+    often = {"preempted": setting.preempted, **knobs}
+    taken = {policy: taken_jobs(schedule, policy=policy, **often) for policy in FOUR}
+    wasted = waste(schedule, SHORT, taken=taken, **often)
+    choice = compare_choices(schedule, **often)
+    table = waste_by_priority(schedule, setting, taken=taken["PAP"], **knobs)
+    gaussian = table.sum().unstack()  # noqa: PD010
     return {
         "states": at.size,
         "days": float(max(schedule.end_time)) / DAY,

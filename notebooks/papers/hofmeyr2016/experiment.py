@@ -247,7 +247,9 @@ def measure(
         for place in places
         for run in RUNS[kind] + (FIRST_RUNS.get(kind, []) if place == 0 else [])
     ]
-    cells = {_label(span, run, at): (span, run, at) for _, span, run, at in rows}
+    # Runs of the same jobs one after the other, so that `jobs_of` makes them once.
+    ordered = sorted(rows, key=lambda row: (row[1], row[3], row[2].policy in SPREADS))
+    cells = {_label(span, run, at): (span, run, at) for _, span, run, at in ordered}
     shared = {"noise": noise, "load": load, "like": like}
     how: dict[str, Any] = {"executor": executor, "folder": folder, "errors": "raise"}
     found = sweep(_summary_row, {"cell": cells}, shared=shared, **how)

@@ -53,6 +53,15 @@ def test_every_odd_log_has_a_page(log, tmp_path):
         assert all(picture.count("<text") > 3 for picture in section.pictures)
 
 
+def test_a_section_is_made_once_for_a_log_and_anew_with_other_knobs():
+    log = open_log(example_log(jobs=300), budget=1)
+    section = lending_section(log)
+    assert lending_section(log) is section
+    assert lab.report(log)["lending"] is section
+    assert lending_section(log, leases=(2,)) is not section
+    assert lending_section(open_log(example_log(jobs=300), budget=1)) is not section
+
+
 def test_a_report_is_sentences_tables_and_a_page(example):
     text = str(example)
     assert text.startswith("Report on synthetic log (seed 0)\n- 600 jobs hold ")

@@ -10,7 +10,11 @@ from cosimlib.elastic import (
     POLICIES,
     execution_states,
     least_waste,
+    occupants,
     preempted_jobs,
+    preemption_values,
+    taken_jobs,
+    taken_nodes,
     wasted_cycles,
 )
 from cosimlib.schedule import Schedule
@@ -84,6 +88,23 @@ def test_laws_of_wasted_cycles(workload):
     np.testing.assert_array_equal(*same, err_msg="without priorities PAP+ is PAP")
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(max_examples=25)
+@given(workload=workloads(max_jobs=8), preempted=st.integers(1, NODES), seed=st.integers(0, 9))
+def test_the_nodes_taken_are_those_of_least_value(policy, workload, preempted, seed):
+    """The lowest of equal ones; what they waste is the same where they are given."""
+    schedule = simulate_easy(stretched(workload, 25.0, priority=10.0), System.of(NODES))
+    at = execution_states(schedule)
+    knobs = {"policy": policy, "preempted": preempted, "moments": at, "seed": seed}
+    values = preemption_values(schedule, at, policy=policy, seed=seed).to_numpy()
+    nodes = np.sort(np.argsort(values, axis=1, kind="stable")[:, :preempted], axis=1)
+    np.testing.assert_array_equal(taken_nodes(schedule, **knobs), nodes)
+    jobs = np.take_along_axis(occupants(schedule, at).to_numpy(), nodes, axis=1)
+    np.testing.assert_array_equal(taken_jobs(schedule, **knobs), jobs)
+    given = wasted_cycles(schedule, moments=at, taken=taken_jobs(schedule, **knobs))
+    np.testing.assert_array_equal(given, wasted_cycles(schedule, **knobs))
+
+
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
@@ -93,6 +114,7 @@ def test_laws_of_wasted_cycles(workload):
         ({"preempted": 1, "policy": "PAP++"}, r"policy='PAP\+\+'; expected one of 'RANDOM'"),
         ({"preempted": 1, "moments": [5.0, 4.0]}, "ascending order"),
         ({"preempted": 1, "counted": [True]}, "one bool for each of 4"),
+        ({"moments": [5.0], "taken": np.zeros((2, 1), int)}, "taken has shape .*each of 1 moments"),
         ({"preempted": 1, "grace_periods": [60, 120.0, 60]}, "expected .* numbers, each once"),
         ({"preempted": 1, "grace_periods": 60.0}, "grace_periods=60.0; expected a list of one or"),
     ],
