@@ -123,7 +123,7 @@ class EvictionProblem(Displayed):
         _check_numbers(self)
         _check_jobs(self.jobs)
         object.__setattr__(self, "jobs", self.jobs.copy())
-        object.__setattr__(self, "arrays", _arrays(self.jobs, self.horizon, self.step))
+        object.__setattr__(self, "arrays", arrays_of(self.jobs, self.horizon, self.step))
         _check_enough(self, self.nodes_needed)
         steps = _steps_within(self.horizon, self.step)
         object.__setattr__(self, "deadlines", np.arange(steps + 1) * float(self.step))
@@ -433,7 +433,7 @@ def _check_jobs(jobs: pd.DataFrame) -> None:
         check.rows(column, jobs[column], fine, expected, row=lambda row: f"job {jobs.index[row]}")
 
 
-def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
+def arrays_of(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
     """New contiguous arrays; durations beyond the horizon become one step more than it has."""
     loss = np.round(jobs["loss"].to_numpy(dtype=np.float64) * MILLISECONDS_PER_HOUR)
     if loss.sum() >= LARGEST_EXACT:
