@@ -124,7 +124,7 @@ class EvictionPlan(Displayed):
     @property
     def nodes_freed(self) -> np.ndarray:
         """Nodes of all jobs killed or checkpointed, one value per deadline."""
-        return (self.choices != KEEP) @ self.problem.arrays.nodes
+        return _sums(self.choices != KEEP, self.problem.arrays.nodes)
 
     @property
     def _usable(self) -> np.ndarray:
@@ -344,7 +344,14 @@ def _(plan: EvictionPlan) -> None:
 def _steps_of(plan: EvictionPlan) -> np.ndarray:
     """Steps of all checkpoints added up, one value per deadline."""
     arrays = plan.problem.arrays
-    return (plan.choices == APP) @ arrays.app_steps + (plan.choices == SYS) @ arrays.sys_steps
+    by_app = _sums(plan.choices == APP, arrays.app_steps)
+    return by_app + _sums(plan.choices == SYS, arrays.sys_steps)
+
+
+def _sums(chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sum of the whole numbers of the jobs chosen, one per deadline."""
+    # Products of floats are twice as fast, and exact below 2**53.
+    return (chosen @ values.astype(np.float64)).astype(np.int64)
 
 
 def _check_order(plan: TimedPlan) -> None:

@@ -143,6 +143,24 @@ class EvictionProblem(Displayed):
         return int(self.arrays.nodes.sum())
 
     @cached_property
+    def durations(self) -> pd.DataFrame:
+        """Seconds of both checkpoints as plans count them, for your own solver.
+
+        Returns
+        -------
+        pd.DataFrame
+            `app` and `sys`, indexed by job: rounded up to the step, infinite if longer than the
+            horizon.
+        """
+        by_column = {"app": self.arrays.app_steps, "sys": self.arrays.sys_steps}
+        last = len(self.deadlines)
+        seconds = {
+            name: np.where(steps < last, steps * float(self.step), np.inf)
+            for name, steps in by_column.items()
+        }
+        return pd.DataFrame(seconds, index=self.jobs.index)
+
+    @cached_property
     def writes(self) -> WriteArrays:
         """Waits and writes apart, from the column `app_wait`.
 
