@@ -19,6 +19,7 @@ NAMED = {
     "greedy": GREEN,
     "backtracking": VERMILION,
     "spectrum": PURPLE,
+    "optimum": BLACK,
     "as printed": ORANGE,
     "least loss (paper)": BLUE,
     "least loss, waits overlap": PURPLE,
