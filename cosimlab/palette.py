@@ -19,7 +19,6 @@ NAMED = {
     "greedy": GREEN,
     "backtracking": VERMILION,
     "spectrum": PURPLE,
-    "optimum": BLACK,
     "as printed": ORANGE,
     "least loss (paper)": BLUE,
     "least loss, waits overlap": PURPLE,

@@ -102,7 +102,9 @@ def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "m
 
 
 def plot_solvers(comparison: "SolverComparison", *, title: str) -> CaptionedFigure:
-    """Mean node-hours lost by deadline, a line per solver with its interval, a panel per nodes.
+    """Mean node-hours lost above the optimum by deadline: a line per solver, a panel per nodes.
+
+    Each line has the interval of its difference to the optimum, which is paired.
 
     Parameters
     ----------
@@ -115,7 +117,8 @@ def plot_solvers(comparison: "SolverComparison", *, title: str) -> CaptionedFigu
         expected = "a SolverComparison, as compare_solvers returns"
         raise TypeError(f"comparison is of type {kind}; expected {expected}")
     table = comparison.table
-    table = table[(table["quantity"] == "loss") & table["deadline"].notna()]
+    above = (table["quantity"] == "difference") & (table["against"] == "optimum")
+    table = table[above & table["deadline"].notna()]
     table = table.assign(minutes=table["deadline"] / MINUTE)
     picture = lines(
         table,
@@ -127,7 +130,7 @@ def plot_solvers(comparison: "SolverComparison", *, title: str) -> CaptionedFigu
         title=title,
         labels={
             "minutes": "deadline (minutes)",
-            "mean": "mean node-hours lost",
+            "mean": "node-hours lost above the optimum",
             "nodes_needed": "nodes needed:",
         },
     )
