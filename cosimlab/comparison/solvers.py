@@ -115,9 +115,9 @@ class SolverComparison(Displayed):
         evictions = len(self.evictions) // len(self.solvers)
         share = percent(rows[solver, "", "optimal"]["mean"])
         return (
-            f"{solver} loses {loss:,.1f} node-hours on average, the optimum {least:,.1f}: "
-            f"{_in_words(rows, solver, OPTIMUM)}; it loses the least in {share} of "
-            f"{count(evictions, 'eviction')}"
+            f"{solver} loses {loss:,.1f} node-hours on average, the optimum {least:,.1f}, and the "
+            f"least in {share} of {count(evictions, 'eviction')}; "
+            f"{_in_words(rows, solver, OPTIMUM)}"
         )
 
     def _on_pair(self, rows: Mapping[Any, dict], against: str, solver: str) -> str:
@@ -346,7 +346,7 @@ def _interval_table(
     # The first row stands for the moments themselves, the others for the draws. One day alone tells
     # nothing about others.
     weights = np.vstack([np.ones((1, len(days))), drawn[: replicates if len(days) > 1 else 0]])
-    groups = [({}, evictions.index)]
+    groups: list[tuple[dict, pd.Index]] = [({}, evictions.index)]
     for (needed, deadline), part in evictions.groupby(KEYS):
         groups.append(({"nodes_needed": needed, "deadline": deadline}, part.index))
     rows = []
@@ -422,5 +422,5 @@ def _in_words(rows: Mapping[Any, dict], solver: str, against: str) -> str:
         sign, shown, unit = "−", difference, " node-hours"
     mean, low, high = (f"{shown[name]:,.3g}" for name in ("mean", "low", "high"))
     if "nan" in (low, high):
-        return f"{solver} {sign} {against} {mean}{unit}, no interval"
-    return f"{solver} {sign} {against} {mean}{unit}, {percent(LEVEL)} interval {low} to {high}"
+        return f"{solver} {sign} {against}: {mean}{unit}, no interval"
+    return f"{solver} {sign} {against}: {mean}{unit}, {percent(LEVEL)} interval {low} to {high}"

@@ -161,7 +161,7 @@ def random_problems(
 
 def _tied_jobs(random: np.random.Generator, n: int) -> tuple[pd.DataFrame, int, int]:
     """Jobs of which many are equal in something, seconds per step, and steps."""
-    times = np.array([0.0, 30.0, 60.0, 61.0, 120.0, 180.0, 1e4, np.inf])
+    times = np.array([0.0, 20.0, 30.0, 60.0, 61.0, 90.0, 150.0, 1e4, np.inf])
     app_time, sys_time = random.choice(times, n), random.choice(times, n)
     jobs = {
         "nodes": random.integers(1, 5, n),

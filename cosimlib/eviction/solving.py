@@ -3,7 +3,7 @@
 `solve` asks such a function for each deadline of a problem, and checks what it answers by the rules
 of every plan (`rules`). The function sees the `EvictionProblem`:
 
-- `problem.jobs`: `nodes`, `loss` (node-hours), `app_time`, `sys_time` (seconds), and more where known
+- `problem.jobs`: `nodes`, `loss` (node-hours), `app_time`, `sys_time` (seconds), and other columns
 - `problem.durations`: seconds of both checkpoints, rounded up as plans count them
 - `problem.nodes_needed`, `problem.step`
 
@@ -25,7 +25,7 @@ from cosimlib.batch.simulation import function_name
 from cosimlib.eviction.dynamic import solve_dynamic
 from cosimlib.eviction.overlapping import solve_blocked, solve_overlapping
 from cosimlib.eviction.plan import EvictionPlan
-from cosimlib.eviction.problem import ACTIONS, EvictionProblem, check_problem
+from cosimlib.eviction.problem import ACTIONS, KEEP, EvictionProblem, check_problem
 from cosimlib.eviction.rules import InfeasiblePlanError, check_table
 from cosimlib.eviction.search import solve_backtracking, solve_greedy
 
@@ -182,10 +182,13 @@ def _numbers(actions: Any, problem: EvictionProblem, name: str, deadline: float)
         _refuse(f"{where}: {len(actions)} actions for {len(jobs)} jobs", deadline)
     numbers = []
     for job, action in zip(jobs, actions, strict=True):
-        known = action in NUMBERS if isinstance(action, str) else check.is_whole(action)
-        if not known or (not isinstance(action, str) and not 0 <= action < len(ACTIONS)):
-            _refuse(f"{where}: job {job} has action {action!r}", deadline, job)
-        numbers.append(NUMBERS[action] if isinstance(action, str) else int(action))
+        if isinstance(action, str) and action in NUMBERS:
+            numbers.append(NUMBERS[action])
+        elif check.is_whole(action, KEEP) and action < len(ACTIONS):
+            numbers.append(int(action))
+        else:
+            shown = str(action) if isinstance(action, str) else action
+            _refuse(f"{where}: job {job} has action {shown!r}", deadline, job)
     return numbers
 
 

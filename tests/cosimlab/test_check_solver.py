@@ -23,7 +23,9 @@ def kill_by_loss(problem, deadline):
     return pd.Series(np.where(before < problem.nodes_needed, "kill", "keep"), by_loss.index)
 
 
-@pytest.mark.parametrize("solver", ["dynamic", "greedy", solve_overlapping, "blocked", kill_by_loss])
+@pytest.mark.parametrize(
+    "solver", ["dynamic", "greedy", solve_overlapping, "blocked", kill_by_loss]
+)
 def test_good_solvers_obey_all_laws(solver):
     table = check_solver(solver, trials=TRIALS)
     assert table["law"].tolist() == list(SOLVER_LAWS)
