@@ -115,9 +115,9 @@ class SolverComparison(Displayed):
         evictions = len(self.evictions) // len(self.solvers)
         share = percent(rows[solver, "", "optimal"]["mean"])
         return (
-            f"{solver} loses {loss:,.1f} node-hours on average, the optimum {least:,.1f}, and the "
-            f"least in {share} of {count(evictions, 'eviction')}; "
-            f"{_in_words(rows, solver, OPTIMUM)}"
+            f"{solver} loses {loss:,.1f} node-hours on average and the optimum {least:,.1f} "
+            f"({_in_words(rows, solver, OPTIMUM)}); {solver} is optimal in {share} of "
+            f"{count(evictions, 'eviction')}"
         )
 
     def _on_pair(self, rows: Mapping[Any, dict], against: str, solver: str) -> str:
