@@ -14,6 +14,7 @@ Ask
 
 - `report`: a report on a log, as sentences, tables and one page
 - `compare`: policies on a log and on new logs drawn from it, with intervals
+- `compare_solvers`: eviction solvers at full moments of a log, with intervals
 - `sweep`: table of a function's results on a grid of arguments and seeds, in parallel
 - `forecast`: start times of waiting jobs and of a new job, with intervals
 - `backtest`: how often such forecasts are right on a log's own past
@@ -40,7 +41,7 @@ Rooms
 - `figures`: plotly figures, `plot_*`, and `Publisher`
 - `forecasting`: futures of a queue
 - `gym`: batch scheduling as an environment of Gymnasium
-- `testing`: the laws of scheduling, checked on your own policy
+- `testing`: the laws of scheduling and eviction, checked on your own policy or solver
 - `twins`: synthetic twins of the machines in the reproduced papers
 """
 

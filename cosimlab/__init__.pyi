@@ -7,6 +7,7 @@ from . import twins as twins
 from .advise import advise as advise
 from .closures import closures as closures
 from .comparison import compare as compare
+from .comparison import compare_solvers as compare_solvers
 from .comparison import drain_or_evict as drain_or_evict
 from .convert import convert as convert
 from .explorers import explore_advise as explore_advise

@@ -45,7 +45,7 @@ Simulators: workload and system to schedule
 - `simulate_nodes`: jobs queue for nodes with cores, memory and GPUs, and share them
 - `simulate`: your own policy, a function that is called at each instant
 - `register`: your own policy under a name, in comparisons, explorers and figures
-- `audit`: check of a schedule; an error names the job and the broken rule
+- `audit`: check of a schedule or an eviction plan; an error names the job and the broken rule
 
 Eviction: problem to plan
 
@@ -53,6 +53,7 @@ Eviction: problem to plan
 - `solve_greedy`: a fast plan, never proven optimal
 - `solve_backtracking`: least loss, by search
 - `solve_spectrum`: least loss for every number of nodes and every deadline
+- `solve`: your own solver, a function of a problem and a deadline that returns actions
 
 Rooms
 

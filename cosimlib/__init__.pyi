@@ -21,6 +21,7 @@ from .coscheduling import simulate_coscheduling as simulate_coscheduling
 from .elastic import simulate_elastic as simulate_elastic
 from .eviction import EvictionPlan as EvictionPlan
 from .eviction import EvictionProblem as EvictionProblem
+from .eviction import solve as solve
 from .eviction import solve_backtracking as solve_backtracking
 from .eviction import solve_dynamic as solve_dynamic
 from .eviction import solve_greedy as solve_greedy

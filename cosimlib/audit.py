@@ -2,7 +2,7 @@
 
 The class of a schedule chooses the rule. The rule in this file is for `Schedule`, with rigid jobs.
 A room with its own class of schedules registers its own rule (``@audit_rule.register``), which uses
-the checks below.
+the checks below. Eviction plans have rules as well, in `cosimlib.eviction.rules`.
 
 A recorded schedule of a real trace may hold more nodes than its machine has, because times in a
 trace are rarely exact. `audit` then raises an error; `metrics.occupied_nodes` shows the nodes.
@@ -10,7 +10,7 @@ trace are rarely exact. `audit` then raises an error; `metrics.occupied_nodes` s
 
 from dataclasses import replace
 from functools import singledispatch
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from cosimlib import checks as check
 from cosimlib.display import count
 from cosimlib.kernels.steps import step_function, steps_at
-from cosimlib.schedule import Schedule, check_schedule
+from cosimlib.schedule import Schedule
 
-AnySchedule = TypeVar("AnySchedule", bound=Schedule)
+Audited = TypeVar("Audited")
 
 KINDS = {"number": "fiu", "whole number": "iu", "truth value": "b"}
 """Kinds of values and the codes of their arrays' types."""
@@ -30,8 +30,8 @@ class InfeasibleScheduleError(AssertionError):
     """A schedule that no system could have followed."""
 
 
-def audit(schedule: AnySchedule) -> AnySchedule:
-    """Check that a schedule could have happened, and return it; else raise an error.
+def audit(schedule: Audited) -> Audited:
+    """Check that a schedule or an eviction plan could have happened, and return it, or raise.
 
     No job starts before its submission. Each job ends exactly its run time after its start (rigid
     jobs without a break). No partition ever holds more nodes than it has; at equal times ends come
@@ -42,23 +42,27 @@ def audit(schedule: AnySchedule) -> AnySchedule:
     job holds closed nodes, except during a drain.
 
     Other kinds of schedules have their own rules: `coscheduling.audit`, `timesharing.audit`,
-    `elastic.audit`, `filling.audit` and `ondemand.audit`.
+    `elastic.audit`, `filling.audit` and `ondemand.audit`. Those of an eviction plan are in
+    `eviction.rules`: known actions, enough nodes, no checkpoint after the deadline, and the losses
+    of its problem's table.
 
     Parameters
     ----------
-    schedule : Schedule
+    schedule : Schedule or EvictionPlan
 
     Returns
     -------
-    Schedule
+    Schedule or EvictionPlan
         The argument itself, so that you can write ``audit(simulate_easy(workload, system))``.
 
     Raises
     ------
     InfeasibleScheduleError
         If it could not. The message names the policy, and the job, or the time and the nodes.
+    InfeasiblePlanError
+        If a plan breaks a rule. The message names the solver, the deadline and the job.
     TypeError
-        If the argument is not a schedule.
+        If the argument is neither.
 
     Examples
     --------
@@ -74,14 +78,15 @@ def audit(schedule: AnySchedule) -> AnySchedule:
         ...
     cosimlib.audit.InfeasibleScheduleError: by hand: 7 nodes busy at t=5; partition 'main' has 4
     """
-    check_schedule(schedule)
     audit_rule(schedule)
     return schedule
 
 
 @singledispatch
-def audit_rule(schedule: Schedule) -> None:
+def audit_rule(schedule: Any) -> None:
     """Raise an error if a schedule breaks the rule of its class; this one is that of rigid jobs."""
+    expected = "a Schedule, as simulators return, or an EvictionPlan, as solvers do"
+    check.instance("schedule", schedule, Schedule, expected=expected)
     check_times(schedule)
     check_capacity(schedule)
     check_calendar(schedule)

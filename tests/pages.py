@@ -12,9 +12,10 @@ from cosimlib.policies import SIMULATORS, unregister
 
 ROOT = Path(__file__).resolve().parents[1]
 OWN_POLICY = ROOT / "docs" / "own-policy.md"
+OWN_SOLVER = ROOT / "docs" / "own-solver.md"
 CLUSTER = ROOT / "docs" / "cluster.md"
 START = ROOT / "docs" / "start.md"
-PAGES = (ROOT / "README.md", START, OWN_POLICY, CLUSTER)
+PAGES = (ROOT / "README.md", START, OWN_POLICY, OWN_SOLVER, CLUSTER)
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 

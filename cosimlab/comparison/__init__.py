@@ -18,6 +18,7 @@ percentiles do so in 83 to 95 % and in 55 to 73 %.
 - `MEASURES`: the metrics by name
 - `compare_ondemand`: on-demand policies on streams of bursts, over seeds
 - `compare_where_possible`: the same, or the reason why the log is too short
+- `compare_solvers`, `SolverComparison`: eviction solvers at full moments of a log
 - `drain_or_evict`, `mean_costs`: node-hours that windows of a calendar cost, by their notice
 """
 
@@ -25,12 +26,15 @@ from cosimlab.comparison.draining import drain_or_evict, mean_costs
 from cosimlab.comparison.intervals import MEASURES, Comparison
 from cosimlab.comparison.ondemand import compare_ondemand
 from cosimlab.comparison.run import compare, compare_where_possible
+from cosimlab.comparison.solvers import SolverComparison, compare_solvers
 
 __all__ = [
     "MEASURES",
     "Comparison",
+    "SolverComparison",
     "compare",
     "compare_ondemand",
+    "compare_solvers",
     "compare_where_possible",
     "drain_or_evict",
     "mean_costs",

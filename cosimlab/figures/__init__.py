@@ -38,6 +38,7 @@ Schedules
 Eviction
 
 - `plot_trade_off`, `surface_table`: the loss of all plans, and one plan's jobs
+- `plot_solvers`: eviction solvers with intervals over the days of a log
 - `plot_advice`: the loss for any number of nodes of a live cluster
 """
 

@@ -6,6 +6,7 @@ from .charts import lines as lines
 from .charts import plot_empty as plot_empty
 from .charts import plot_table as plot_table
 from .comparison import plot_comparison as plot_comparison
+from .comparison import plot_solvers as plot_solvers
 from .distributions import BOX as BOX
 from .distributions import boxes as boxes
 from .distributions import ecdf as ecdf

@@ -1,4 +1,4 @@
-"""Figure of policies compared with intervals: values of each, and ratios to the first."""
+"""Figures of policies and of eviction solvers compared with intervals."""
 
 from typing import TYPE_CHECKING
 
@@ -8,12 +8,13 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cosimlab.figures import theme
-from cosimlab.figures.charts import plot_empty
+from cosimlab.figures.charts import lines, plot_empty
+from cosimlab.figures.publishing import CaptionedFigure, captioned
 from cosimlib import checks as check
 from cosimlib.units import HOUR, MINUTE
 
 if TYPE_CHECKING:
-    from cosimlab.comparison import Comparison
+    from cosimlab.comparison import Comparison, SolverComparison
 
 TIMES = ("wait_time", "turnaround_time")
 ROW, BESIDES, BETWEEN = 26, 24, 75
@@ -98,6 +99,42 @@ def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "m
         picture.add_trace(entry, row=1, col=2)
     height = sum(MARGINS) + sum(pixels) + BETWEEN * (len(pixels) - 1)
     return theme.style(picture, title=title, height=height, margin={"t": MARGINS[0]})
+
+
+def plot_solvers(comparison: "SolverComparison", *, title: str) -> CaptionedFigure:
+    """Mean node-hours lost above the optimum by deadline: a line per solver, a panel per nodes.
+
+    Each line has the interval of its difference to the optimum, which is paired.
+
+    Parameters
+    ----------
+    comparison : SolverComparison
+        As `cosimlab.compare_solvers` returns it.
+    title : str
+    """
+    if not hasattr(comparison, "solvers"):
+        kind = type(comparison).__name__
+        expected = "a SolverComparison, as compare_solvers returns"
+        raise TypeError(f"comparison is of type {kind}; expected {expected}")
+    table = comparison.table
+    above = (table["quantity"] == "difference") & (table["against"] == "optimum")
+    table = table[above & table["deadline"].notna()]
+    table = table.assign(minutes=table["deadline"] / MINUTE)
+    picture = lines(
+        table,
+        x="minutes",
+        y="mean",
+        line="solver",
+        panel="nodes_needed",
+        band=("low", "high") if table["low"].notna().all() else None,
+        title=title,
+        labels={
+            "minutes": "deadline (minutes)",
+            "mean": "node-hours lost above the optimum",
+            "nodes_needed": "nodes needed:",
+        },
+    )
+    return captioned(picture, comparison.note)
 
 
 def _ticks(rows: pd.DataFrame, policies: tuple[str, ...]) -> Ticks:

@@ -5,6 +5,8 @@ moment of a schedule to solve.
 
 - `problem`: the model; from a schedule to a problem
 - `plan`: what a solver returns, and when checkpoints are written
+- `rules`: what every plan keeps, and the error that names the rule that is broken
+- `solving`: solvers by name, and your own as a function of a problem and a deadline
 - `dynamic`: the optimum for all deadlines in one pass, for one number of nodes or for all
 - `search`: greedy and backtracking, a run per deadline
 - `gpus`: the optimum where GPUs are needed on one node, or on as few as possible
@@ -23,8 +25,10 @@ from cosimlib.eviction.gpus import GpuEvictionPlan, GpuEvictionProblem, solve_gp
 from cosimlib.eviction.overlapping import least_loss, solve_blocked, solve_overlapping
 from cosimlib.eviction.plan import EvictionPlan, TimedPlan
 from cosimlib.eviction.problem import EvictionProblem, InfeasibleEvictionError
+from cosimlib.eviction.rules import InfeasiblePlanError
 from cosimlib.eviction.scenarios import Scenario, choose_scenario, scaled_problem
 from cosimlib.eviction.search import solve_backtracking, solve_greedy
+from cosimlib.eviction.solving import solve
 
 __all__ = [
     "EvictionPlan",
@@ -33,11 +37,13 @@ __all__ = [
     "GpuEvictionPlan",
     "GpuEvictionProblem",
     "InfeasibleEvictionError",
+    "InfeasiblePlanError",
     "Scenario",
     "TimedPlan",
     "choose_scenario",
     "least_loss",
     "scaled_problem",
+    "solve",
     "solve_backtracking",
     "solve_blocked",
     "solve_dynamic",

@@ -163,6 +163,16 @@ class GpuEvictionPlan(EvictionPlan):
     chosen: np.ndarray
     bound: np.ndarray
 
+    @property
+    def _usable(self) -> np.ndarray:
+        """GPUs of the chosen nodes that are idle or freed, one value per deadline."""
+        problem: Any = self.problem
+        held = problem.held
+        job = problem.jobs.index.get_indexer(held["job"])
+        node = self.names.get_indexer(held["node"])
+        freed = (self.choices[:, job] != KEEP) & self.chosen[:, node]
+        return freed @ held["gpus"].to_numpy() + self.chosen @ problem.idle.to_numpy()
+
     def nodes(self, deadline: float) -> list:
         """Nodes that have the GPUs needed by `deadline` (seconds)."""
         return self.names[self.chosen[self.row(deadline)]].tolist()

@@ -50,7 +50,7 @@ from cosimlib.eviction.dynamic import (
     trace_back,
     unpack,
 )
-from cosimlib.eviction.plan import EvictionPlan, TimedPlan, writing_order
+from cosimlib.eviction.plan import TimedPlan, writing_order
 from cosimlib.eviction.problem import (
     APP,
     MILLISECONDS_PER_HOUR,
@@ -89,8 +89,8 @@ def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LI
     choices = np.zeros((deadlines, n), dtype=np.uint8)
     choices[:, order] = plan_overlapping(jobs, writes, first, problem.nodes_needed, deadlines)
     elapsed = time.perf_counter() - begin
-    plan = EvictionPlan.optimum(problem, "overlapping", choices, elapsed)
-    return TimedPlan.of(plan, _systems_first(problem, choices))
+    orders = _systems_first(problem, choices)
+    return TimedPlan.optimum(problem, "overlapping", choices, elapsed, order=orders)
 
 
 def least_loss(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> np.ndarray:
@@ -152,7 +152,8 @@ def solve_blocked(problem: EvictionProblem) -> TimedPlan:
     choices, step = np.zeros((deadlines, n), dtype=np.uint8), problem.step * 1e3
     choices[:, order] = plan_blocked(jobs, writes, problem.nodes_needed, deadlines, step)
     elapsed = time.perf_counter() - begin
-    return TimedPlan.of(EvictionPlan.optimum(problem, "blocked", choices, elapsed), order)
+    orders = np.broadcast_to(order, choices.shape)
+    return TimedPlan.optimum(problem, "blocked", choices, elapsed, order=orders)
 
 
 def _in_order(problem: EvictionProblem) -> tuple[np.ndarray, EvictionArrays, WriteArrays]:

@@ -20,12 +20,13 @@ an application-level one.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.audit import audit_rule
 from cosimlib.display import Displayed, Facts, count, duration, quantity
 from cosimlib.eviction.problem import (
     ACTIONS,
@@ -37,6 +38,7 @@ from cosimlib.eviction.problem import (
     EvictionProblem,
     WriteArrays,
 )
+from cosimlib.eviction.rules import InfeasiblePlanError, check_plan, check_table
 from cosimlib.kernels.jit import kernel
 
 
@@ -48,13 +50,21 @@ class EvictionPlan(Displayed):
     ----------
     problem : EvictionProblem
     solver : str
-        `dynamic`, `as printed`, `greedy`, `backtracking`, `overlapping` or `blocked`.
+        `dynamic`, `as printed`, `greedy`, `backtracking`, `overlapping`, `blocked`, or the name of
+        your own.
     choices : np.ndarray
         One row per deadline, one column per job: an index into `ACTIONS`.
     proven : np.ndarray
-        Whether the plan is known to be optimal, one bool per deadline.
+        Whether the plan is known to be optimal, one bool per deadline. Only solvers that prove it
+        may say so (`rules.PROVING`).
     response_time : np.ndarray
         Seconds from the call until the plans of all deadlines up to this one were known.
+
+    Raises
+    ------
+    InfeasiblePlanError
+        If a deadline's plan frees too few nodes, is late, or has an unknown action (see `rules`).
+        The message names the solver, the deadline and, where there is one, the job.
 
     Examples
     --------
@@ -75,14 +85,21 @@ class EvictionPlan(Displayed):
     proven: np.ndarray
     response_time: np.ndarray
 
+    def __post_init__(self) -> None:
+        check_plan(self)
+
     @classmethod
     def optimum(
-        cls, problem: EvictionProblem, solver: str, choices: np.ndarray, seconds: float
+        cls, problem: EvictionProblem, solver: str, choices: np.ndarray, seconds: float, **more: Any
     ) -> Self:
-        """Plans of all deadlines, known to be optimal `seconds` after the call."""
+        """Plans of all deadlines, proven to be optimal `seconds` after the call.
+
+        `more` are the other fields of the class. Raises `InfeasiblePlanError` for a solver that
+        proves nothing.
+        """
         deadlines = len(problem.deadlines)
         proven, response_time = np.ones(deadlines, dtype=bool), np.full(deadlines, seconds)
-        return cls(problem, solver, choices, proven, response_time)
+        return cls(problem, solver, choices, proven, response_time, **more)
 
     @property
     def deadlines(self) -> np.ndarray:
@@ -102,14 +119,30 @@ class EvictionPlan(Displayed):
     @property
     def checkpoint_time(self) -> np.ndarray:
         """Seconds of writing checkpoints, each rounded up to the step, one value per deadline."""
-        arrays = self.problem.arrays
-        steps = (self.choices == APP) @ arrays.app_steps + (self.choices == SYS) @ arrays.sys_steps
-        return steps * float(self.problem.step)
+        return _steps_of(self) * float(self.problem.step)
 
     @property
     def nodes_freed(self) -> np.ndarray:
         """Nodes of all jobs killed or checkpointed, one value per deadline."""
-        return (self.choices != KEEP) @ self.problem.arrays.nodes
+        return _sums(self.choices != KEEP, self.problem.arrays.nodes)
+
+    @property
+    def _usable(self) -> np.ndarray:
+        """Nodes that the burst can use, one value per deadline."""
+        return self.nodes_freed
+
+    @property
+    def _written(self) -> np.ndarray:
+        """The step in which the last checkpoint is written, one value per deadline."""
+        return _steps_of(self)
+
+    def _first_late(self, row: int) -> tuple[int, int]:
+        """The first job of a deadline whose checkpoint is late, and the step that ends it."""
+        choice, arrays = self.choices[row], self.problem.arrays
+        steps = np.where(choice == APP, arrays.app_steps, 0)
+        ends = np.cumsum(np.where(choice == SYS, arrays.sys_steps, steps))
+        late = int((ends > row).argmax())
+        return late, int(ends[late])
 
     def actions(self, deadline: float) -> pd.DataFrame:
         """Jobs evicted by `deadline` (seconds): action, nodes, loss (node-hours), time (seconds).
@@ -198,6 +231,10 @@ class TimedPlan(EvictionPlan):
 
     order: np.ndarray
 
+    def __post_init__(self) -> None:
+        _check_order(self)
+        super().__post_init__()
+
     @classmethod
     def of(cls, plan: EvictionPlan, order: np.ndarray | None = None) -> Self:
         """Any plan, its checkpoints written in the default order, or in another.
@@ -258,12 +295,80 @@ class TimedPlan(EvictionPlan):
         """One row per deadline as of any plan, with `free_time` (s) and `blocked` (node-hours)."""
         return super().table().assign(free_time=self.free_time, blocked=self.blocked)
 
+    @property
+    def _written(self) -> np.ndarray:
+        """The step in which the last write ends: the latest of all stretches without a gap.
+
+        Such a stretch begins now, or when an application reaches its checkpoint. So this is the
+        `free` of the timetable, without its kernel, which a plan may never need.
+        """
+        writes = self.problem.writes
+        if not len(self.problem):
+            return np.zeros(len(self.deadlines), dtype=np.int64)
+        choice = np.take_along_axis(self.choices, self.order, axis=1)
+        by_app = choice == APP
+        steps = by_app * writes.app_write[self.order]
+        steps += (choice == SYS) * writes.sys_write[self.order]
+        to_end = np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
+        ends = np.where(by_app, writes.release[self.order], 0) + to_end
+        return ends.max(axis=1)
+
+    def _first_late(self, row: int) -> tuple[int, int]:
+        """The first job in the writing order that is late, and the step in which its write ends."""
+        writes, free = self.problem.writes, 0
+        for job in self.order[row].tolist():
+            action = self.choices[row, job]
+            if action == APP:
+                free = max(free, int(writes.release[job])) + int(writes.app_write[job])
+            elif action == SYS:
+                free += int(writes.sys_write[job])
+            if action in (APP, SYS) and free > row:
+                break
+        return job, free
+
     @cached_property
     def _timetable(self) -> Timetable:
         """When all jobs of all deadlines stop and are written."""
         choices = np.ascontiguousarray(self.choices)
         order = np.ascontiguousarray(self.order, dtype=np.int64)
         return _write_all(choices, order, self.problem.writes, self.problem.step * 1e3)
+
+
+@audit_rule.register
+def _(plan: EvictionPlan) -> None:
+    """Raise an error if a plan breaks a rule, or no longer counts what its problem says."""
+    check_plan(plan)
+    check_table(plan)
+
+
+def _steps_of(plan: EvictionPlan) -> np.ndarray:
+    """Steps of all checkpoints added up, one value per deadline."""
+    arrays = plan.problem.arrays
+    by_app = _sums(plan.choices == APP, arrays.app_steps)
+    return by_app + _sums(plan.choices == SYS, arrays.sys_steps)
+
+
+def _sums(chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sum of the whole numbers of the jobs chosen, one per deadline."""
+    # Products of floats are twice as fast, and exact below 2**53.
+    return (chosen @ values.astype(np.float64)).astype(np.int64)
+
+
+def _check_order(plan: TimedPlan) -> None:
+    """Raise an error unless each row of the writing order has every job once."""
+    shape, order = (len(plan.deadlines), len(plan.problem)), plan.order
+    fine = isinstance(order, np.ndarray) and order.shape == shape and order.dtype.kind in "iu"
+    if fine and order.size:
+        fine = bool(order.min() >= 0 and order.max() < shape[1])
+        if fine:
+            first = np.arange(shape[0])[:, None] * shape[1]
+            fine = bool((np.bincount((order + first).ravel()) == 1).all())
+    if not fine:
+        raise InfeasiblePlanError(
+            f"{plan.solver}: the writing order is wrong; expected the numbers 0 to {shape[1] - 1} "
+            f"of all jobs, once in each of {shape[0]} rows",
+            "time",
+        )
 
 
 def writing_order(problem: EvictionProblem) -> np.ndarray:

@@ -123,7 +123,7 @@ class EvictionProblem(Displayed):
         _check_numbers(self)
         _check_jobs(self.jobs)
         object.__setattr__(self, "jobs", self.jobs.copy())
-        object.__setattr__(self, "arrays", _arrays(self.jobs, self.horizon, self.step))
+        object.__setattr__(self, "arrays", arrays_of(self.jobs, self.horizon, self.step))
         _check_enough(self, self.nodes_needed)
         steps = _steps_within(self.horizon, self.step)
         object.__setattr__(self, "deadlines", np.arange(steps + 1) * float(self.step))
@@ -141,6 +141,24 @@ class EvictionProblem(Displayed):
     def total_nodes(self) -> int:
         """Total nodes of all running jobs, the paper's M."""
         return int(self.arrays.nodes.sum())
+
+    @cached_property
+    def durations(self) -> pd.DataFrame:
+        """Seconds of both checkpoints as plans count them, for your own solver.
+
+        Returns
+        -------
+        pd.DataFrame
+            `app` and `sys`, indexed by job: rounded up to the step, infinite if longer than the
+            horizon.
+        """
+        by_column = {"app": self.arrays.app_steps, "sys": self.arrays.sys_steps}
+        last = len(self.deadlines)
+        seconds = {
+            name: np.where(steps < last, steps * float(self.step), np.inf)
+            for name, steps in by_column.items()
+        }
+        return pd.DataFrame(seconds, index=self.jobs.index)
 
     @cached_property
     def writes(self) -> WriteArrays:
@@ -433,7 +451,7 @@ def _check_jobs(jobs: pd.DataFrame) -> None:
         check.rows(column, jobs[column], fine, expected, row=lambda row: f"job {jobs.index[row]}")
 
 
-def _arrays(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
+def arrays_of(jobs: pd.DataFrame, horizon: float, step: float) -> EvictionArrays:
     """New contiguous arrays; durations beyond the horizon become one step more than it has."""
     loss = np.round(jobs["loss"].to_numpy(dtype=np.float64) * MILLISECONDS_PER_HOUR)
     if loss.sum() >= LARGEST_EXACT:

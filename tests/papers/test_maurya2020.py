@@ -287,13 +287,37 @@ def test_only_stopped_searches_are_lower_bounds(comparison):
     assert not greedy["optimal"].any() and not greedy["bound"].any()
 
 
+def test_figures_5_to_8_take_a_solver_of_your_own():
+    """The rows of the paper's solvers stay as they are."""
+
+    def kill_all(problem, deadline):
+        return ["kill"] * len(problem)
+
+    cases, asked = {"small": scaled_problem(5, 100)}, {"nodes_needed": (50, 60)}
+    table = compare_solvers(cases, repeat=1, own_solvers=[kill_all], **asked)
+    plain = compare_solvers(cases, repeat=1, **asked)
+    own = table[table["solver"] == "kill_all"]
+    assert len(own) == 2 * 16 and own["response_time"].gt(0).all() and not own["optimal"].any()
+    others = table[table["solver"] != "kill_all"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(
+        others.drop(columns="response_time"), plain.drop(columns="response_time")
+    )
+    excess = excess_over_draws([cases], own_solvers=[kill_all], **asked)
+    first = excess[excess["scenario"] == "small"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(first, excess_over_draws([cases], **asked))
+    second = excess[excess["scenario"] == "small: kill_all"]
+    lost = cases["small"].jobs["loss"].sum() - second["optimum"]
+    np.testing.assert_allclose(second["excess"], lost, atol=1e-5)
+
+
 def test_times_after_a_stopped_search_are_lower_bounds_too():
     """Times accumulate: a search that came to its end after one that did not tells no more."""
     proven = np.array([True, False, True, True])
     problem = replace(scaled_problem(5, 100), horizon=180.0)
     plan = replace(solve_backtracking(problem), proven=proven)
     assert _plan_rows(plan)["bound"].tolist() == [False, True, True, True]
-    assert not _plan_rows(replace(plan, solver="greedy"))["bound"].any()
+    greedy = replace(plan, solver="greedy", proven=np.zeros(4, dtype=bool))
+    assert not _plan_rows(greedy)["bound"].any()
 
 
 def test_relative_loss_is_greedy_minus_the_optimum(comparison):

@@ -33,6 +33,7 @@ from cosimlib.eviction import (
 )
 from cosimlib.eviction.problem import checkpoint_table, draw_memory, running_jobs_at
 from cosimlib.eviction.scenarios import EXPENDABLE
+from cosimlib.eviction.solving import Solver, solver_of
 from cosimlib.kernels.steps import step_function
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
@@ -329,6 +330,7 @@ def compare_solvers(
     nodes_needed: Iterable[int],
     repeat: int = 5,
     time_limit: float = 10.0,
+    own_solvers: Iterable[Any] = (),
 ) -> pd.DataFrame:
     """Each solver on each problem for each number of nodes, one row per deadline.
 
@@ -343,6 +345,8 @@ def compare_solvers(
         Backtracking is repeated only where it takes at most 50 ms.
     time_limit : float, default 10.0
         Of backtracking, seconds per deadline.
+    own_solvers : iterable, optional
+        Other solvers, as `cosimlib.solve` takes them.
 
     Returns
     -------
@@ -352,7 +356,7 @@ def compare_solvers(
         response time is a lower bound because the time limit ran out at this deadline or an
         earlier one, since times accumulate.
     """
-    tables = []
+    tables, own = [], [solver_of(each)[1] for each in own_solvers]
     for scenario, problem in problems.items():
         for case in asking(problem, nodes_needed):
             plans = [
@@ -360,6 +364,7 @@ def compare_solvers(
                 median_plan(solve_as_printed, case, repeat),
                 median_plan(solve_greedy, case, repeat),
                 _median_backtracking(case, repeat, time_limit),
+                *(median_plan(solve, case, repeat) for solve in own),
             ]
             tables += [_plan_rows(plan).assign(scenario=scenario) for plan in plans]
     no_row = _plan_rows(solve_dynamic(EvictionProblem.empty())).assign(scenario="").head(0)
@@ -399,7 +404,10 @@ def _plan_rows(plan: EvictionPlan) -> pd.DataFrame:
 
 
 def excess_over_draws(
-    draws: Iterable[Mapping[str, EvictionProblem]], *, nodes_needed: Iterable[int]
+    draws: Iterable[Mapping[str, EvictionProblem]],
+    *,
+    nodes_needed: Iterable[int],
+    own_solvers: Iterable[Any] = (),
 ) -> pd.DataFrame:
     """Greedy's loss beyond the optimum over draws of what logs do not have, such as memory.
 
@@ -409,6 +417,9 @@ def excess_over_draws(
         Scenarios by name, for each draw.
     nodes_needed : iterable of int
         Left out where the jobs hold fewer.
+    own_solvers : iterable, optional
+        Other solvers, as `cosimlib.solve` takes them. Their scenarios are named
+        ``"scenario: solver"``.
 
     Returns
     -------
@@ -417,13 +428,16 @@ def excess_over_draws(
         and `most` excess of the draws (node-hours).
     """
     keys, means = [*CASE, "deadline"], ["optimum", "excess"]
+    solvers: dict[str, Solver] = {"": solve_greedy}
+    solvers |= {f": {name}": solve for name, solve in map(solver_of, own_solvers)}
     rows = [
-        (scenario, case.nodes_needed, deadline, best, round(greedy - best, 6))
+        (scenario + suffix, case.nodes_needed, deadline, best, round(loss - best, 6))
         for problems in draws
         for scenario, problem in problems.items()
         for case in asking(problem, nodes_needed)
-        for deadline, best, greedy in zip(
-            case.deadlines, solve_dynamic(case).loss, solve_greedy(case).loss, strict=True
+        for suffix, solve in solvers.items()
+        for deadline, best, loss in zip(
+            case.deadlines, solve_dynamic(case).loss, solve(case).loss, strict=True
         )
     ]
     cases = pd.DataFrame(rows, columns=[*keys, *means]).groupby(keys, sort=False)

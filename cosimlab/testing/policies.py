@@ -13,7 +13,7 @@ as wide as the machine, and one has only jobs that are submitted at once.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,8 +25,6 @@ from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY
 from cosimlib.workload import Workload
-
-__all__ = ["LAWS", "PolicyError", "check_policy"]
 
 LEAST = {"submit_time": 0, "run_time": 0}
 """The least values of columns; of all others 1."""
@@ -52,8 +50,8 @@ class Case(NamedTuple):
         return System.of(self.nodes)
 
 
-Fault = Callable[[Case], Exception | None]
-"""A function from a case to its error, or None."""
+AnyCase = TypeVar("AnyCase")
+"""A case of any kind: a workload and its machine, or an eviction problem."""
 
 SHIFT = 16 * DAY
 """Seconds by which a workload is moved: whole days, for policies that know day and night."""
@@ -67,14 +65,14 @@ Run = Callable[[Case], Schedule]
 
 
 class BrokenLawError(AssertionError):
-    """A schedule breaks a law; the message names the job or number."""
+    """A schedule or a plan breaks a law; the message names the job or number."""
 
 
 class Law(NamedTuple):
     """Sentence of a law, and its check."""
 
     says: str
-    check: Callable[[Run, Case], None]
+    check: Callable[[Any, Any], None]
 
 
 class PolicyError(AssertionError):
@@ -141,7 +139,7 @@ def check_policy(
         for case in cases:
             found = fault(law, run, case)
             if found is not None:
-                smaller = smallest(partial(fault, law, run), case, found)
+                smaller = smallest(partial(fault, law, run), case, found, _smaller_cases)
                 raise _error(name, law, *smaller)
         rows.append((law, LAWS[law].says, len(cases)))
     return pd.DataFrame(rows, columns=["law", "says", "workloads"])
@@ -196,16 +194,21 @@ def random_cases(random: np.random.Generator, count: int, columns: Sequence[str]
         yield Case(jobs.assign(**{name: random.integers(1, 4, n) for name in columns}), nodes)
 
 
-def smallest(fault: Fault, case: Case, found: Exception) -> tuple[Case, Exception]:
+def smallest(
+    fault: Callable[[AnyCase], Exception | None],
+    case: AnyCase,
+    found: Exception,
+    smaller_cases: Callable[[AnyCase], Iterator[AnyCase]],
+) -> tuple[AnyCase, Exception]:
     """Smallest faulty case (no job can be dropped, no number made smaller), and its fault."""
-    candidates = _smaller_cases(case)
+    candidates = smaller_cases(case)
     for _ in range(ATTEMPTS):
         smaller = next(candidates, None)
         if smaller is None:
             break
         error = fault(smaller)
         if error is not None:
-            case, found, candidates = smaller, error, _smaller_cases(smaller)
+            case, found, candidates = smaller, error, smaller_cases(smaller)
     return case, found
 
 
@@ -214,20 +217,20 @@ def _smaller_cases(case: Case) -> Iterator[Case]:
     jobs, nodes = case
     for job in reversed(jobs.index):
         yield Case(jobs.drop(index=job).reset_index(drop=True), nodes)
-    for fewer in _smaller_numbers(nodes, max(jobs["nodes"], default=1)):
+    for fewer in smaller_numbers(nodes, max(jobs["nodes"], default=1)):
         yield Case(jobs, fewer)
-    for fewer in _smaller_numbers(nodes, 1):
+    for fewer in smaller_numbers(nodes, 1):
         yield Case(jobs.assign(nodes=np.minimum(jobs["nodes"], fewer)), fewer)
     for column in jobs:
         values = jobs[column].to_numpy()
         for job in jobs.index:
-            for number in _smaller_numbers(values[job], LEAST.get(column, 1)):
+            for number in smaller_numbers(values[job], LEAST.get(column, 1)):
                 changed = np.where(jobs.index == job, number, values)
                 if column != "submit_time" or (np.diff(changed) >= 0).all():
                     yield Case(jobs.assign(**{column: changed}), nodes)
 
 
-def _smaller_numbers(value: int, least: int) -> list[int]:
+def smaller_numbers(value: int, least: int) -> list[int]:
     """The least number, the one halfway, the next smaller one."""
     tried = {least, (least + value) // 2, value - 1}
     return sorted(int(number) for number in tried if least <= number < value)
