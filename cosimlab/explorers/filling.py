@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from cosimlab import twins
+from cosimlab.explorers.answer import Answer
 from cosimlab.explorers.knobs import Knob, Settings, cached
 from cosimlab.explorers.logs import estimated
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.use import plot_use
 from cosimlab.twins.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
@@ -41,7 +42,7 @@ OWN = "the log's own estimates: nothing is drawn"
 NAMES = {GIVEN: "as given", ALL: "all"}
 
 
-@tells_compiling()
+@explorer
 def explore_filling(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -147,7 +148,7 @@ def explore_filling(
         lambda now: _simulate(timeline, now), "period", "accuracy", "queue_depth", "seed", size=8
     )
 
-    def draw(now: Settings) -> Drawn:
+    def draw(now: Settings) -> Answer:
         runs, start, end = simulated(now)
         runs = (*runs, saved_every(runs[-1], now["save_every"]))
         runs = tuple(replace(run, overhead=now["overhead"], speed=now["speed"]) for run in runs)
@@ -156,7 +157,13 @@ def explore_filling(
         before, after = table.loc[["not filled", run.policy], "utilization"]
         title = f"{run.policy}: utilization {percent(before, 1)} to {percent(after, 1)}"
         picture = plot_use(runs, chosen=run.policy, start=start, end=end, title=title)
-        return picture, _facts(run, runs[0], table), timeline.part(now).notes
+        return Answer(
+            picture,
+            _facts(run, runs[0], table),
+            timeline.part(now).notes,
+            _numbers(run, runs[0], table),
+            lambda: table.reset_index(),
+        )
 
     return Panel(knobs, draw, settings, timeline=timeline)
 
@@ -171,10 +178,30 @@ def _simulate(timeline: Timeline, now: Settings) -> tuple[Runs, float, float]:
     return runs, *full_queue(runs[0], now["queue_depth"])
 
 
+def _later(run: FilledSchedule, plain: FilledSchedule) -> float:
+    """Minutes by which the jobs start later than without containers, on average."""
+    return float((run.start_time - plain.start_time).mean()) / MINUTE
+
+
+def _numbers(run: FilledSchedule, plain: FilledSchedule, table: pd.DataFrame) -> dict[str, float]:
+    """What two ways of filling are compared by."""
+    hours = table.loc[run.policy]
+    return {
+        "utilization (%)": 100 * hours["utilization"],
+        "regular jobs (node-hours)": hours["regular"],
+        "work in containers (node-hours)": hours["containers"],
+        "slower in containers (node-hours)": hours["slow"],
+        "start and save (node-hours)": hours["overhead"],
+        "killed (node-hours)": hours["lost"],
+        "idle (node-hours)": hours["idle"],
+        "jobs held up": float(run.held_up.sum()),
+        "starts later, on average (min)": _later(run, plain),
+    }
+
+
 def _facts(run: FilledSchedule, plain: FilledSchedule, table: pd.DataFrame) -> list[str]:
     """The line under the figure: node-hours by use, and how starts differ without containers."""
     hours, idle = table.loc[run.policy], table.loc[plain.policy, "idle"]
-    later = float((run.start_time - plain.start_time).mean()) / MINUTE
     return [
         f"{run.workload.name}, {count(len(run.workload), 'job')}, node-hours: regular "
         f"{hours['regular']:,.1f}",
@@ -184,5 +211,5 @@ def _facts(run: FilledSchedule, plain: FilledSchedule, table: pd.DataFrame) -> l
         f"killed {hours['lost']:,.1f}",
         f"idle {hours['idle']:,.1f} (without containers {idle:,.1f})",
         f"{count(int(run.held_up.sum()), 'job')} held up by containers; mean start "
-        f"{later:+,.2f} min beside the run without them",
+        f"{_later(run, plain):+,.2f} min beside the run without them",
     ]

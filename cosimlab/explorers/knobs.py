@@ -102,6 +102,22 @@ class Knob:
         else:
             check.number(self.name, given, least=least, most=most)
 
+    def worded(self, now: Settings) -> str:
+        """The value in words, as the control shows it."""
+        value = now[self.name]
+        if self.readout is not None:
+            return self.readout(now)
+        if self.kind == "range":
+            return " to ".join(map(self.named, dict.fromkeys(value)))
+        if self.options is not None:
+            return self.named(value)
+        return f"{value:,}" if self.whole else f"{value:.{self._digits}f}"
+
+    @property
+    def _digits(self) -> int:
+        """Digits after the point of a slider's numbers."""
+        return max(0, -math.floor(math.log10(self.step)))
+
     def widget(self, now: Settings) -> Widget:
         """The control."""
         first = now[self.name]
@@ -113,10 +129,8 @@ class Knob:
         shown = {"readout": self.readout is None, "description": self.label}
         if self.whole:
             return IntSlider(first, int(low), int(high), **shown)
-        digits = max(0, -math.floor(math.log10(self.step)))
-        return FloatSlider(
-            first, min=low, max=high, step=self.step, readout_format=f".{digits}f", **shown
-        )
+        digits = f".{self._digits}f"
+        return FloatSlider(first, min=low, max=high, step=self.step, readout_format=digits, **shown)
 
     def set(self, control: Widget, now: Settings) -> None:
         """Give the control its value and range, and say why it has no effect."""

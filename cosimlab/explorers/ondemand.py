@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from cosimlab.explorers.answer import Answer, jobs_of
 from cosimlab.explorers.knobs import FACTORS, Knob, Settings, cached, in_minutes, needs
 from cosimlab.explorers.logs import Log, estimated, with_memory
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.use import plot_day
 from cosimlib import synthetic
@@ -55,7 +56,7 @@ ASKED = (
 """Settings that a schedule depends on."""
 
 
-@tells_compiling()
+@explorer
 def explore_ondemand(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -232,7 +233,7 @@ class _Batch(Timeline):
         day = day[day.between(1, self.starts(now).size)]
         return int(day.mode().iloc[0]) if len(day) else 1
 
-    def drawn(self, now: Settings) -> Drawn:
+    def drawn(self, now: Settings) -> Answer:
         """Figure, text and notes for the controls' values."""
         schedule, start = self._simulated(now), self.start(now)
         measured = measure(schedule)
@@ -244,7 +245,13 @@ class _Batch(Timeline):
             f"{or_unknown(measured['overhead'], ',.1f')} node-hours per burst"
         )
         picture = plot_day(schedule, start=start, end=start + DAY, title=title)
-        return picture, _facts(schedule, measured), self.part(now).notes
+        return Answer(
+            picture,
+            _facts(schedule, measured),
+            self.part(now).notes,
+            _numbers(schedule, measured),
+            lambda: jobs_of(schedule).assign(burst=schedule.on_demand),
+        )
 
 
 def _filled(log: Log) -> Log:
@@ -252,6 +259,22 @@ def _filled(log: Log) -> Log:
     log = estimated(log)
     machine, note = with_memory(log.system)
     return log.of(replace(log.workload, machine=machine), note)
+
+
+def _numbers(schedule: OnDemandSchedule, measured: dict[str, float]) -> dict[str, float]:
+    """What two policies are compared by."""
+    delay, actions = schedule.bursts["delay"] / MINUTE, schedule.evictions["action"]
+    return {
+        "bursts that start late (%)": 100 * measured["missed"],
+        "mean delay of bursts (min)": float(delay.mean()),
+        "longest delay (min)": float(delay.max()),
+        "jobs killed": float((actions == "kill").sum()),
+        "evicted by a checkpoint": float(actions.isin(["app", "sys"]).sum()),
+        "cost (node-hours per burst)": measured["overhead"],
+        "batch: mean bounded slowdown": measured["slowdown"],
+        "batch: mean wait (min)": measured["wait"] / MINUTE,
+        "useful work (% of machine)": 100 * measured["kept"],
+    }
 
 
 def _facts(schedule: OnDemandSchedule, measured: dict[str, float]) -> list[str]:
