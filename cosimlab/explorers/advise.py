@@ -92,6 +92,7 @@ def explore_advise(
     deadlines = first.deadlines.tolist()
     factor: dict[str, Any] = {
         "options": FACTORS,
+        "named": "{:g}".format,
         "kind": "slider",
         "off_when": lambda now: NO_MODEL if fixed else "",
     }
@@ -105,8 +106,8 @@ def explore_advise(
             options=deadlines,
             named=in_minutes,
         ),
-        Knob("bandwidth", 1.0, "bandwidths ×", **factor),
-        Knob("interval", 1.0, "intervals ×", **factor),
+        Knob("bandwidth", 1.0, "checkpoint bandwidth ×", **factor),
+        Knob("interval", 1.0, "checkpoint interval ×", **factor),
     ]
 
     def advised(now: Settings) -> Advice:

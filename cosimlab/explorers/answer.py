@@ -84,13 +84,11 @@ def comparison(pin: Pin, numbers: Numbers, words: Mapping[str, str]) -> str:
         _row(name, pin.numbers.get(name, math.nan), numbers.get(name, math.nan))
         for name in dict.fromkeys([*pin.numbers, *numbers])
     )
-    heads = "".join(f'<th style="{_RIGHT}">{head}</th>' for head in ("pinned", "now", "difference"))
+    heads = "".join(f"<th>{head}</th>" for head in ("", "pinned", "now", "difference"))
     changed = " · ".join(changes(pin.words, words)) or "the same settings"
     return (
-        '<div style="font-size:12px; line-height:18px; margin:6px 8px">'
-        f"<b>Pinned → now:</b> {html.escape(changed, quote=False)}"
-        f'<table style="border-collapse:collapse; width:100%"><tr><th></th>{heads}</tr>'
-        f"{rows}</table></div>"
+        '<div class="explorer-comparison"><b>Pinned → now:</b> '
+        f"{html.escape(changed, quote=False)}<table><tr>{heads}</tr>{rows}</table></div>"
     )
 
 
@@ -101,16 +99,13 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return [f"{label} {old} → {new}" for label, (old, new) in pairs.items() if old != new]
 
 
-_RIGHT = "text-align:right; padding:0 0 0 8px; font-variant-numeric:tabular-nums"
-
-
 def _row(name: str, before: float, after: float) -> str:
     """One number in the table of a comparison."""
     difference = after - before
     sign = "+" if difference > 0 else ""
     cells = (_short(before), _short(after), f"{sign}{_short(difference)}")
-    shown = "".join(f'<td style="{_RIGHT}; white-space:nowrap">{cell}</td>' for cell in cells)
-    return f'<tr style="border-top:1px solid #ddd"><td>{html.escape(name)}</td>{shown}</tr>'
+    shown = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f"<tr><td>{html.escape(name)}</td>{shown}</tr>"
 
 
 def _short(number: float) -> str:

@@ -122,19 +122,19 @@ def explore_batch(
         Knob(
             "factor",
             5.0,
-            "factor",
+            "factor of estimates",
             low=1,
             high=20,
             step=0.5,
-            off_when=needs("estimates are not by a factor", estimates=("factor",)),
+            off_when=needs("only the estimates factor × run time use it", estimates=("factor",)),
         ),
         Knob(
             "seed",
             0,
-            "seed",
+            "seed of estimates",
             high=50,
             whole=True,
-            off_when=needs("no estimate is drawn", estimates=("Tsafrir",)),
+            off_when=needs("only round values are drawn at random", estimates=("Tsafrir",)),
         ),
     ]
     workload = cached(

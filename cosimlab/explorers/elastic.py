@@ -85,9 +85,10 @@ def explore_elastic(
     Other Parameters
     ----------------
     at : float, optional
-        The moment of the preemption, seconds of the schedule's clock; by default the middle of the
-        longest stretch of the days chosen in which the most nodes are held, but no more than the
-        machine has.
+        The moment of the preemption, seconds of the schedule's clock; by default one at which the
+        machine is full and many jobs run: of the moments of the days chosen with at least 95 % of
+        the most nodes held (no more than the machine has), the middle of the one with the most
+        jobs.
     preempted : int, optional
         The paper's P, by default 10 or, on a smaller machine, all.
     policy : str, default "PAP"
@@ -135,7 +136,7 @@ def explore_elastic(
         if held == own
         else (
             f"The log holds up to {held:,} nodes at once, more than the {own:,} of its machine; "
-            "the machine is supposed to have them."
+            "the machine is assumed to have them."
         )
     )
 

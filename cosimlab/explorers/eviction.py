@@ -35,7 +35,7 @@ SOLVERS = {
     "dynamic": "least loss (paper)",
     "greedy": "greedy (paper)",
     "overlapping": "least loss, waits overlap",
-    "blocked": "least lost and blocked",
+    "blocked": "least lost and standing still",
 }
 """What the solvers of `eviction` are called, such as `solve_dynamic`."""
 INTERVALS = tuple(minutes * MINUTE for minutes in (5, 10, 15, 30, 45, 60, 90, 120, 180, 240))
@@ -84,9 +84,10 @@ def explore_eviction(
     Other Parameters
     ----------------
     at : float, optional
-        The moment of the eviction, seconds of the schedule's clock; by default the middle of the
-        longest stretch of the days chosen in which the most nodes are held, but no more than the
-        machine has.
+        The moment of the eviction, seconds of the schedule's clock; by default one at which the
+        machine is full and many jobs run: of the moments of the days chosen with at least 95 % of
+        the most nodes held (no more than the machine has), the middle of the one with the most
+        jobs.
     nodes_needed : int, optional
         By default a quarter of the nodes held.
     deadline : float, optional
@@ -156,14 +157,14 @@ def explore_eviction(
             options=INTERVALS,
             named=in_minutes,
         ),
-        Knob("solver", "dynamic", "plan of the jobs", options=SOLVERS, named=SOLVERS.__getitem__),
+        Knob("solver", "dynamic", "solver", options=SOLVERS, named=SOLVERS.__getitem__),
         Knob(
             "notice",
             0,
-            "drain",
+            "draining",
             options=NOTICES,
             kind="slider",
-            named=lambda hours: f"{hours:g} h before" if hours else "not",
+            named=lambda hours: f"{hours:g} h before" if hours else "none",
             off_when=lambda now: "" if now["nodes_needed"] else NO_NODE,
         ),
     ]
@@ -217,8 +218,11 @@ class _Moments(Timeline):
     def schedule_notes(self, now: Settings) -> tuple[str, ...]:
         """What is assumed, and what runs at the moment chosen."""
         problem = self.pose(now)
-        runs = f"{count(len(problem), 'job')} on {count(problem.total_nodes, 'node')}"
-        return (*super().schedule_notes(now), self._note, f"{runs} at the moment.")
+        one = len(problem) == 1
+        runs = (
+            f"{count(len(problem), 'job')} run{'s' * one} on {count(problem.total_nodes, 'node')}"
+        )
+        return (*super().schedule_notes(now), self._note, f"At the moment shown, {runs}.")
 
     def _asked(self, now: Settings) -> dict[str, Any]:
         """The machine, with a file system of the bandwidth chosen, and the interval."""

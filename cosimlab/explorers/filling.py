@@ -38,7 +38,7 @@ ALL = 0
 DEPTHS = (ALL, 10, 30, 100, 300)
 ACCURACIES = tuple(round(0.1 * tenth, 1) for tenth in range(11))
 GIVEN = "given"
-OWN = "the log's own estimates: nothing is drawn"
+OWN = "the log's own estimates are used, nothing is random"
 NAMES = {GIVEN: "as given", ALL: "all"}
 
 
@@ -126,11 +126,11 @@ def explore_filling(
         ),
         Knob("overhead", 0.1, "start and save (t)", high=0.95, step=0.05),
         Knob("speed", 1.0, "speed (c)", low=0.05, step=0.05),
-        Knob("save_every", 10, "C: save every", low=1, high=60, whole=True),
+        Knob("save_every", 10, "C saves every (slots)", low=1, high=60, whole=True),
         Knob(
             "queue_depth",
             DEPTHS[1] if made else ALL,
-            "jobs that wait",
+            "jobs with a reservation",
             kind="slider",
             options=DEPTHS,
             named=lambda jobs: NAMES.get(jobs, str(jobs)),
@@ -138,7 +138,7 @@ def explore_filling(
         Knob(
             "seed",
             0,
-            "seed",
+            "seed of estimates",
             high=50,
             whole=True,
             off_when=lambda now: OWN if now["accuracy"] == GIVEN else "",
@@ -210,6 +210,6 @@ def _facts(run: FilledSchedule, plain: FilledSchedule, table: pd.DataFrame) -> l
         f"start and save {hours['overhead']:,.1f}",
         f"killed {hours['lost']:,.1f}",
         f"idle {hours['idle']:,.1f} (without containers {idle:,.1f})",
-        f"{count(int(run.held_up.sum()), 'job')} held up by containers; mean start "
-        f"{_later(run, plain):+,.2f} min beside the run without them",
+        f"{count(int(run.held_up.sum()), 'job')} held up by containers; jobs start "
+        f"{_later(run, plain):+,.2f} min later than without them, on average",
     ]

@@ -21,8 +21,16 @@ from traitlets import Int, Unicode, default
 
 SCRIPT = Path(__file__).with_name("live.js")
 
-STYLE = ".explorer-text .widget-html-content { line-height: 1.45; }"
-"""Lines of text are as close as in a notebook's prose."""
+STYLE = """
+.explorer-text .widget-html-content { line-height: 1.45; }
+.explorer-comparison { font-size: 12px; line-height: 17px; margin: 6px 8px; }
+.explorer-comparison table { border-collapse: collapse; width: 100%; font-size: 12px; }
+.explorer-comparison tr { border-top: 1px solid #ddd; background: none; }
+.explorer-comparison :is(th, td) { padding: 0 0 0 8px; text-align: right; white-space: nowrap;
+  line-height: 17px; font-variant-numeric: tabular-nums; }
+.explorer-comparison td:first-child { padding: 0; text-align: left; white-space: normal; }
+"""
+"""Lines of text are as close as in a notebook's prose; numbers are in columns."""
 
 
 @cache

@@ -40,8 +40,13 @@ SIZES = tuple(percent / 100 for percent in range(5, 101, 5))
 RUN_TIMES = tuple(minutes * MINUTE for minutes in (10, 20, 30, 60, 90, 120, 180, 240, 360, 480))
 DELAYS = tuple(minutes * MINUTE for minutes in (0, 1, 2, 5, 10, 15, 20, 30, 45, 60))
 """Seconds to choose from."""
-COSTS = ("lost", "writing", "blocked", "rereading")
-"""Uses of node-hours that evictions cost."""
+COSTS = {
+    "lost": "lost",
+    "writing": "writing",
+    "blocked": "standing still",
+    "rereading": "rereading",
+}
+"""Uses of node-hours that evictions cost, and their names."""
 ASKED = (
     "policy",
     "notice",
@@ -172,7 +177,7 @@ def explore_ondemand(
             "prepare",
             "on a notice",
             options=NOTICES,
-            off_when=needs("no burst is announced", announced=KINDS[1:]),
+            off_when=needs("bursts give no notice", announced=KINDS[1:]),
         ),
         Knob(
             "bandwidth",
@@ -181,9 +186,9 @@ def explore_ondemand(
             kind="slider",
             options=[bandwidth * factor for factor in FACTORS],
             named="{:.4g}".format,
-            off_when=needs("{policy} evicts nobody", policy=EVICTING),
+            off_when=needs("the policy {policy} evicts no job", policy=EVICTING),
         ),
-        Knob("seed", 0, "seed", high=50, whole=True),
+        Knob("seed", 0, "seed of bursts", high=50, whole=True),
     ]
     return Panel(knobs, batch.drawn, settings, timeline=batch)
 
@@ -261,6 +266,12 @@ def _filled(log: Log) -> Log:
     return log.of(replace(log.workload, machine=machine), note)
 
 
+def _useful(schedule: OnDemandSchedule) -> float:
+    """Share of the machine's node-hours in which batch jobs and bursts work."""
+    hours = ledger(schedule)
+    return float(hours["batch"] + hours["bursts"]) / float(hours.sum())
+
+
 def _numbers(schedule: OnDemandSchedule, measured: dict[str, float]) -> dict[str, float]:
     """What two policies are compared by."""
     delay, actions = schedule.bursts["delay"] / MINUTE, schedule.evictions["action"]
@@ -273,15 +284,14 @@ def _numbers(schedule: OnDemandSchedule, measured: dict[str, float]) -> dict[str
         "cost (node-hours per burst)": measured["overhead"],
         "batch: mean bounded slowdown": measured["slowdown"],
         "batch: mean wait (min)": measured["wait"] / MINUTE,
-        "useful work (% of machine)": 100 * measured["kept"],
+        "useful work (% of machine)": 100 * _useful(schedule),
     }
 
 
 def _facts(schedule: OnDemandSchedule, measured: dict[str, float]) -> list[str]:
     """The line under the figure."""
     delay, actions = schedule.bursts["delay"] / MINUTE, schedule.evictions["action"].value_counts()
-    shares = ledger(schedule) / ledger(schedule).sum()
-    costs = [f"{name} {or_unknown(measured[name], ',.1f')}" for name in COSTS]
+    costs = [f"{words} {or_unknown(measured[name], ',.1f')}" for name, words in COSTS.items()]
     return [
         f"{schedule.workload.name}, {count(len(schedule.workload), 'job')}",
         f"delay of bursts: mean {or_unknown(delay.mean(), ',.1f', ' min')}, longest "
@@ -291,6 +301,5 @@ def _facts(schedule: OnDemandSchedule, measured: dict[str, float]) -> list[str]:
         f"node-hours per burst: {', '.join(costs)}",
         f"batch jobs: mean bounded slowdown {or_unknown(measured['slowdown'], ',.2f')}, mean wait "
         f"{or_unknown(measured['wait'] / MINUTE, ',.1f')} min",
-        f"batch jobs and bursts work on {percent(shares['batch'] + shares['bursts'], 1)} of the "
-        "machine",
+        f"batch jobs and bursts work on {percent(_useful(schedule), 1)} of the machine",
     ]

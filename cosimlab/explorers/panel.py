@@ -277,12 +277,12 @@ class Panel(VBox):
             if control.disabled and control.tooltip:
                 off.setdefault(control.tooltip, []).append(control.description)
         reasons = [
-            f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
+            f"No effect of {html.escape(' and '.join(names))}: {html.escape(why)}."
             for why, names in off.items()
         ]
         sentences = [more, *self.answer.notes, *caption(self._shown)]
         notes = html.escape(" ".join(filter(None, sentences)), quote=False)
-        small = f"<small>{'; '.join(reasons)}</small>" if reasons else ""
+        small = f"<small>{' '.join(reasons)}</small>" if reasons else ""
         self.notes.value = f"{notes} {small}".strip()
         if self._timeline is not None and "period" in self.controls:
             self.curve.value = self._timeline.drawing(self._drawn_for)

@@ -39,7 +39,7 @@ DAYS, NODES, LOAD = 7, 64, 0.89
 MOST_STARTS = 50_000
 """Nodes that the jobs of a log may start on together, so that a picture does not take long."""
 
-KINDS = {True: "SPMD: slowest node", False: "not SPMD: mean of nodes"}
+KINDS = {True: "slowest node (SPMD)", False: "mean of nodes (not SPMD)"}
 NOISE = ("noise", "spmd", "seed")
 OF_BATCH = ("period", "load", *NOISE)
 OF_SHARED = (*OF_BATCH, "overhead")
@@ -113,16 +113,16 @@ def explore_timesharing(
     runs = _Runs(source, system, jobs, _filled)
     knobs = [
         runs.load_knob(1.2),
-        Knob("overhead", 0.0, "overhead", high=0.3, step=0.01),
+        Knob("overhead", 0.0, "overhead of sharing", high=0.3, step=0.01),
         Knob("noise", 0.0, "noise (probability)", high=0.01, step=0.0005),
-        Knob("spmd", True, "jobs", options=(True, False), named=KINDS.__getitem__),
+        Knob("spmd", True, "speed of a job", options=(True, False), named=KINDS.__getitem__),
         Knob(
             "seed",
             0,
             "seed of the noise",
             high=50,
             whole=True,
-            off_when=lambda now: "" if now["noise"] else "nothing is drawn without noise",
+            off_when=lambda now: "" if now["noise"] else "without noise nothing is random",
         ),
         Knob(
             "at",
@@ -197,8 +197,8 @@ def _filled(log: Log) -> Log:
     return log.of(
         workload,
         "" if known else "The log does not say what memory jobs need; it counts as nothing.",
-        f"A node's memory is supposed to be {gigabytes:.3g} GB, twice what 99 % of the jobs need "
-        "(in code, system= gives another)."
+        f"A node's memory is assumed to be {gigabytes:.3g} GB, twice what 99 % of the jobs need "
+        "(in Python, system= gives another)."
         if own is None and known
         else "",
         f"{len(workload):,} of these jobs are simulated, which fit and start on at most "

@@ -62,7 +62,7 @@ def test_where_starts_are_unknown_days_are_compared_by_the_work_submitted():
     timeline = Timeline(log(starts=False, began=None), None, jobs=28)
     assert timeline.settings["period"] == (3, 3)
     drawing = timeline.drawing({"period": (3, 4)})
-    assert "<b>day 3 to day 4</b>: 42 jobs of 96, work submitted" in drawing
+    assert "<b>day 3 to day 4</b>: 42 jobs of 96, offered load of these days 1.4" in drawing
     assert VERMILION not in drawing
     now = {"period": (0, 0)}
     assert timeline.schedule(now).policy == "EASY"
