@@ -25,7 +25,7 @@ from cosimlib.workload import Workload
 SUFFIXES = ".swf,.gz,.csv,.json,.parquet,.txt,.log"
 MOST_BYTES = 9_000_000
 """Of uploaded files: Jupyter's servers end connections that send more than 10 MB at once."""
-READABLE = "shown: a made-up machine. A log may be of SWF, sacct, PBS, Batsim and others."
+READABLE = "a made-up machine is shown; a log may be SWF, sacct, PBS, Batsim and others"
 
 
 class Page(NamedTuple):
@@ -129,7 +129,7 @@ PAGES = {
         "Some nodes are needed soon: which jobs of a saved queue should stop, and how?",
         _advise,
         files="your queue",
-        shown="shown: a made-up queue. Give both files that squeue --json and sinfo --json print.",
+        shown="a made-up queue is shown; give both files that squeue --json and sinfo --json print",
         several=True,
     ),
 }

@@ -53,6 +53,8 @@ class Knob:
         Of a slider of numbers; `low` and `high` may be functions of the settings.
     whole : bool
         Whether a slider's numbers are whole.
+    near : float
+        How far a number may be from another one with the same answer: browsers round to steps.
     readout : callable, optional
         Takes the settings and says what a slider's number means; it stands in the label.
     off_when : callable, optional
@@ -69,6 +71,7 @@ class Knob:
     high: Bound = 1.0
     step: float = 1.0
     whole: bool = False
+    near: float = 0.0
     readout: Callable[[Settings], str] | None = None
     off_when: Callable[[Settings], str] | None = None
 
@@ -101,6 +104,10 @@ class Knob:
             check.whole(self.name, given, least, most)
         else:
             check.number(self.name, given, least=least, most=most)
+
+    def alike(self, one: Any, other: Any) -> bool:
+        """Whether two values have the same answer."""
+        return same(one, other) or (self.near > 0 and abs(one - other) <= self.near)
 
     def worded(self, now: Settings) -> str:
         """The value in words, as the control shows it."""

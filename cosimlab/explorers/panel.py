@@ -346,7 +346,8 @@ class Panel(VBox):
             if name == "period" and "at" in needed:
                 break
             fewer = {each: value for each, value in needed.items() if each != name}
-            if same(settle(self._knobs, fewer), now):
+            settled = settle(self._knobs, fewer)
+            if all(knob.alike(settled[knob.name], now[knob.name]) for knob in self._knobs):
                 needed = fewer
         return needed
 
@@ -360,9 +361,10 @@ class Panel(VBox):
 
     def pin(self, answer: Pin | None) -> None:
         """Show an answer beside this one, such as that of another panel; None: show none."""
-        for shown in self._below.children:
-            shown.close_all()
-        self._below.children, self.pinned = (), answer
+        before, self._below.children = self._below.children, ()
+        for widget in before:
+            _close(widget)
+        self.pinned = answer
         self.buttons[0].description = PIN if answer is None else UNPIN
         if answer is not None:
             words = HTML(f"<b>Pinned</b><br>{answer.text}", layout=Layout(flex=LEFT))
@@ -421,6 +423,13 @@ def _in_box(figure: LiveFigure) -> VBox:
     """A figure in the column beside the controls."""
     layout = Layout(flex="5 1 530px", min_width="0", overflow="hidden")
     return VBox([figure], layout=layout)
+
+
+def _close(widget: Widget) -> None:
+    """Remove a widget and those in it from the pages that show them."""
+    for child in getattr(widget, "children", ()):
+        _close(child)
+    widget.close()
 
 
 def _brief(value: Any) -> str:

@@ -259,6 +259,7 @@ class Timeline:
             low=lambda now: min(0.1, self.load(now)),
             high=lambda now: max(most, self.load(now)),
             step=LOAD_STEP,
+            near=LOAD_STEP / 2,
             off_when=self._no_load,
         )
 
