@@ -186,6 +186,8 @@ def explore_eviction(
         asked = f"{count(needed, 'node')} within {deadline / MINUTE:.4g} minutes"
         title = f"{asked}: {loss:,.1f} node-hours lost"
         picture = plot_trade_off(solved(now), plan, deadline, title=title)
+        # On narrow pages the title of this axis is else on that of the color bar.
+        picture.update_layout({"yaxis2.title.standoff": 2})
         drained = moments.drained(now) if now["notice"] and needed else ""
         facts = [*_facts(plan, deadline), drained]
         notes = (CLICK, *moments.schedule_notes(now))

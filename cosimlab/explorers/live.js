@@ -1,3 +1,5 @@
+// Pixels of the heading of an explorer's page.
+const HEADING = 70;
 const imported = (globalThis.cosimlibPlotly ??= new Map());
 
 async function plotlyOf(model) {
@@ -23,9 +25,9 @@ function observe(model, el) {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       const width = Math.floor(el.getBoundingClientRect().width);
-      // JupyterLab scrolls a notebook in a box that is lower than the window.
+      // JupyterLab scrolls a notebook in a box, where no heading is above the controls.
       const box = el.closest(".jp-WindowedPanel-outer");
-      const height = box?.clientHeight || window.innerHeight;
+      const height = box?.clientHeight ? box.clientHeight + HEADING : window.innerHeight;
       const known = width === model.get("page_width") && height === model.get("page_height");
       if (width < 1 || known) return;
       model.set("page_width", width);

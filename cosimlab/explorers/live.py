@@ -47,7 +47,7 @@ class LiveFigure(go.FigureWidget):
     page_width = Int(0).tag(sync=True)
     """Pixels of the box that the figure is shown in; 0 where no page shows it."""
     page_height = Int(0).tag(sync=True)
-    """Pixels of the window, in JupyterLab of the notebook; 0 where no page shows it."""
+    """Pixels of the window, in JupyterLab of a window with as much room; 0: no page shows it."""
     _plotly_version = Unicode(plotly.__version__).tag(sync=True)
     _plotly_code = Unicode().tag(sync=True)
 

@@ -33,8 +33,8 @@ from cosimlab.figures.publishing import CaptionedFigure, caption, captioned, pla
 WIDTH = 960
 """Pixels of a figure that is on no page."""
 
-LEAST_WIDTH, LEAST_HEIGHT = 520, 380
-"""Pixels below which a figure becomes no smaller; smaller pages scroll."""
+LEAST = (520, 380)
+"""Width and height in pixels below which a figure becomes no smaller; smaller pages scroll."""
 
 BESIDE_FIGURE = 270
 """Pixels of a window that are above and below a figure: menus, a log's time, the line of text."""
@@ -44,7 +44,7 @@ COMPILING = "compiling, once: about 8 s"
 MOST_CELLS = 5_000_000
 """Rows times columns of a table that a browser is sent as CSV, some 50 MB."""
 
-LEFT = "1 1 27em"
+LEFT = "1 1 29em"
 """How the column of the controls shares a page's width with the figure."""
 WRAPPED = {"flex_flow": "row wrap", "overflow": "hidden"}
 
@@ -118,6 +118,9 @@ class Panel(VBox):
         Arguments of the explorer: the first values of controls by name; None: the knob's own.
     timeline : Timeline, optional
         Whose slider is the control `period`.
+    least : tuple of int
+        Width and height in pixels below which the figure becomes no smaller. Where a page has not
+        that width beside the controls, the figure is under them.
 
     Attributes
     ----------
@@ -147,10 +150,11 @@ class Panel(VBox):
         given: Mapping[str, Any] | None = None,
         *,
         timeline: Timeline | None = None,
+        least: tuple[int, int] = LEAST,
     ) -> None:
         self._knobs = [*(timeline.knobs if timeline else ()), *knobs]
         first = settle(self._knobs, given or {})
-        self._timeline, self._draw = timeline, draw
+        self._timeline, self._draw, self._least = timeline, draw, least
         self.call, self.pinned = Call("explore"), None
         self.controls = {knob.name: knob.widget(first) for knob in self._knobs}
         self._waiting = False
@@ -165,7 +169,7 @@ class Panel(VBox):
         self._tell()
         self.grid = self._controls()
         self._left = VBox([self.grid], layout=Layout(flex=LEFT, overflow="hidden"))
-        body = HBox([self._left, _in_box(self.figure)], layout=Layout(**WRAPPED))
+        body = HBox([self._left, self._in_box(self.figure)], layout=Layout(**WRAPPED))
         self._make_buttons()
         under = [self.text, self._row, self._cell, self.notes, self._below]
         super().__init__([*self._time(), body, *under])
@@ -232,7 +236,7 @@ class Panel(VBox):
         """Controls beside the figure; on narrow pages in several columns."""
         parts = [control for name, control in self.controls.items() if name != "period"]
         for control in parts:
-            control.layout.width, control.style.description_width = "auto", "12.5em"
+            control.layout.width, control.style.description_width = "auto", "12em"
         columns = Layout(
             grid_template_columns="repeat(auto-fit, minmax(min(25em, 100%), 1fr))",
             grid_gap="0 1em",
@@ -254,10 +258,11 @@ class Panel(VBox):
     def _page_size(self) -> dict[str, Any]:
         """Pixels that the page has for the figure, which becomes lower than drawn, not higher."""
         width, height = self._size["width"], self._size["height"]
-        available = max(height - BESIDE_FIGURE, LEAST_HEIGHT) if height else self._own_height
+        least_width, least_height = self._least
+        available = max(height - BESIDE_FIGURE, least_height) if height else self._own_height
         is_low = available < 0.85 * self._own_height
         return {
-            "width": max(width, LEAST_WIDTH) if width else WIDTH,
+            "width": max(width, least_width) if width else WIDTH,
             "height": min(self._own_height, available),
             "font": {"size": 11 if is_low else None},
             "title": {"font": {"size": 14 if is_low else None}},
@@ -275,9 +280,9 @@ class Panel(VBox):
         off: dict[str, list[str]] = {}
         for control in self.controls.values():
             if control.disabled and control.tooltip:
-                off.setdefault(control.tooltip, []).append(control.description)
+                off.setdefault(control.tooltip, []).append(f'"{control.description}"')
         reasons = [
-            f"No effect of {html.escape(' and '.join(names))}: {html.escape(why)}."
+            html.escape(f"No effect of {' and '.join(names)}: {why}.", quote=False)
             for why, names in off.items()
         ]
         sentences = [more, *self.answer.notes, *caption(self._shown)]
@@ -327,6 +332,11 @@ class Panel(VBox):
         self._code_class = f"cell-of-{self.figure.model_id}"
         self._code.add_class(self._code_class)
 
+    def _in_box(self, figure: LiveFigure) -> VBox:
+        """A figure in the column beside the controls."""
+        layout = Layout(flex=f"5 1 {self._least[0]}px", min_width="0", overflow="hidden")
+        return VBox([figure], layout=layout)
+
     def words(self) -> dict[str, str]:
         """The settings that have an effect, and the data, in words by the controls' labels."""
         now = self.settings
@@ -369,7 +379,7 @@ class Panel(VBox):
         if answer is not None:
             words = HTML(f"<b>Pinned</b><br>{answer.text}", layout=Layout(flex=LEFT))
             words.add_class("explorer-text")
-            parts = [words, _in_box(PinnedFigure(answer.figure))]
+            parts = [words, self._in_box(PinnedFigure(answer.figure))]
             self._below.children = [HBox(parts, layout=Layout(**WRAPPED))]
         self._compare()
 
@@ -417,12 +427,6 @@ class Panel(VBox):
         parts = [self.call.name.removeprefix("explore_")]
         parts += [f"{name}={_brief(value)}" for name, value in self.asked().items()]
         return f"{re.sub(r'[^A-Za-z0-9=._+-]+', '_', '-'.join(parts))[:LONGEST]}.csv"
-
-
-def _in_box(figure: LiveFigure) -> VBox:
-    """A figure in the column beside the controls."""
-    layout = Layout(flex="5 1 530px", min_width="0", overflow="hidden")
-    return VBox([figure], layout=layout)
 
 
 def _close(widget: Widget) -> None:

@@ -36,6 +36,8 @@ SAMPLED = 3 * MINUTE
 
 DAYS, NODES, LOAD = 7, 64, 0.89
 """Of made jobs."""
+LEAST = (760, 470)
+"""Pixels of the figure, whose five parts need more room than one."""
 MOST_STARTS = 50_000
 """Nodes that the jobs of a log may start on together, so that a picture does not take long."""
 
@@ -133,7 +135,7 @@ def explore_timesharing(
             readout=lambda now: runs.instant(runs.clock(now)),
         ),
     ]
-    return Panel(knobs, runs.drawn, settings, timeline=runs)
+    return Panel(knobs, runs.drawn, settings, timeline=runs, least=LEAST)
 
 
 class _Runs(Timeline):

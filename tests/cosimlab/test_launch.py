@@ -86,7 +86,9 @@ def test_jupyterlab_begins_on_the_copies_front_page(monkeypatch, tmp_path, user,
     commands = []
     monkeypatch.setattr(launch, "checkout", lambda: tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    monkeypatch.setattr(os, "execve", lambda program, command, environment: commands.append(command))
+    monkeypatch.setattr(
+        os, "execve", lambda program, command, environment: commands.append(command)
+    )
     launch.main(["--no-browser"])
     assert commands[0][-1] == "--no-browser"
     assert f"--ServerApp.root_dir={tmp_path / 'lab'}" in commands[0]

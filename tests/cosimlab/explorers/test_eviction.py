@@ -239,7 +239,7 @@ def test_to_drain_is_compared_with_to_evict():
     panel.choose(notice=0, deadline=300.0)
     assert panel.text.value == plain and values["notice"] == 2
     panel.choose(nodes_needed=0)
-    assert "No effect of draining: no node is needed." in panel.notes.value
+    assert 'No effect of "draining": no node is needed.' in panel.notes.value
     panel.choose(at=0.0, nodes_needed=100, notice=2)
     assert "draining cannot be simulated: windows=0.0; expected a window before" in panel.text.value
 

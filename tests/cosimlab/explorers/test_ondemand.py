@@ -218,7 +218,9 @@ def test_controls_without_effect_are_off_and_say_why():
     panel.choose(policy="reserve", announced="early")
     off = {name for name, control in panel.controls.items() if control.disabled}
     assert off == {"bandwidth"}
-    assert "No effect of file system (GB/s): the policy reserve evicts no job." in panel.notes.value
+    assert (
+        'No effect of "file system (GB/s)": the policy reserve evicts no job.' in panel.notes.value
+    )
     before = panel.figure.layout.title.text, panel.text.value
     panel.controls["bandwidth"].value = 25.0
     assert (panel.figure.layout.title.text, panel.text.value) == before

@@ -165,7 +165,7 @@ def test_a_control_that_is_off_says_why_until_it_is_on():
     panel = Panel(knobs, draw)
     assert panel.notes.value == "" and not panel.controls["speed"].disabled
     panel.controls["high"].value = 2.0
-    assert panel.notes.value == "<small>No effect of speed (c): &lt;b&gt;no&lt;/b&gt;.</small>"
+    assert panel.notes.value == '<small>No effect of "speed (c)": &lt;b&gt;no&lt;/b&gt;.</small>'
     panel.choose(high=1.0)
     assert panel.notes.value == "" and not panel.controls["speed"].disabled
 
