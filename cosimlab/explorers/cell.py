@@ -55,11 +55,10 @@ class Call:
         """The cell that makes the answer to the settings."""
         lines, written = list(self.lines), []
         for name, value in {**self.arguments, **settings}.items():
+            text, line = _written(name, value)
             if name == "source" and self.lines:
-                text = "source"
-            elif (text := _expression(value)) is None:
-                text, line = _named(name, value)
-                lines += [line] if line else []
+                text, line = name, ""
+            lines += [line] if line else []
             written.append(text if name == "source" else f"{name}={text}")
         call = f"panel = lab.{self.name}({', '.join(written)})"
         if len(call) > WIDEST:
@@ -102,8 +101,11 @@ def _sequence(values: Sequence[Any]) -> str | None:
     return f"({inside},)" if len(parts) == 1 else f"({inside})"
 
 
-def _named(name: str, value: Any) -> tuple[str, str]:
-    """The name of a variable, and the line of Python that sets it, if there must be one."""
+def _written(name: str, value: Any) -> tuple[str, str]:
+    """A value as Python, and the line of Python that must come before it, if there must be one."""
+    text = _expression(value)
+    if text is not None:
+        return text, ""
     shell = get_ipython()
     variables = shell.user_ns if shell is not None else {}
     for variable, held in variables.items():

@@ -155,7 +155,8 @@ class Panel(VBox):
         self._knobs = [*(timeline.knobs if timeline else ()), *knobs]
         first = settle(self._knobs, given or {})
         self._timeline, self._draw, self._least = timeline, draw, least
-        self.call, self.pinned = Call("explore"), None
+        self.call = Call("explore")
+        self.pinned: Pin | None = None
         self.controls = {knob.name: knob.widget(first) for knob in self._knobs}
         self._waiting = False
         self._set(first)

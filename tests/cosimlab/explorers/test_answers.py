@@ -17,7 +17,6 @@ from cosimlab.explorers.knobs import Knob, same
 from cosimlab.explorers.live import LiveFigure, PinnedFigure
 from cosimlab.explorers.panel import MOST_CELLS, Panel
 from cosimlib import synthetic
-from cosimlib.batch import simulate_easy
 from cosimlib.system import System
 from tests.zoo import ZOO
 
@@ -86,8 +85,8 @@ def test_a_cell_has_only_what_differs():
 
 def test_a_moment_of_other_days_keeps_the_days():
     """The days chosen at first follow from the moment that is asked for."""
-    log = synthetic.lublin(400, nodes=32, load=0.7, seed=2)
-    panel = lab.explore_elastic(simulate_easy(log, System.of(32)).workload, System.of(32), jobs=80)
+    log = synthetic.lublin(1500, nodes=32, load=0.5, seed=2)
+    panel = lab.explore_elastic(log, System.of(32), jobs=80)
     panel.controls["period"].value = (0, 0)
     panel.controls["at"].value = panel.controls["at"].max
     code = panel.cell()
