@@ -1,8 +1,9 @@
 """Voilà server of the explorers, without code: `python -m cosimlab.app`, with arguments of Voilà.
 
 One page leads to the explorers. As in Jupyter, visitors need a token. The address that is printed
-at the start contains it; ``--token=WORD`` sets another. Each visitor gets a kernel. One kernel per
-explorer starts and draws its panel before the first visitor comes (``--preheat_kernel``).
+at the start contains it; ``--token=WORD`` sets another. Each page that is opened starts a kernel of
+its own, and says so until its panel is there. With ``--preheat_kernel=True`` a kernel per explorer
+starts beforehand; then pages open sooner, and the eight kernels need about 2.5 GB.
 """
 
 import html
@@ -40,7 +41,7 @@ LAUNCHER = [
     "--log-level=ERROR",
 ]
 INTERRUPTED = 130
-OPTIONS = ("--preheat_kernel=True", "--pool_size=1", "--Voila.auto_token=True")
+OPTIONS = ("--Voila.auto_token=True",)
 OPENING = '<!doctype html><meta http-equiv="refresh" content="0; url={}">'
 """Page that leads a browser to the app: an address on a command line is seen by other users."""
 

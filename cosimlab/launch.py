@@ -1,10 +1,13 @@
 """JupyterLab on copies of the notebooks: `python -m cosimlab.launch`, with arguments of JupyterLab.
 
 The copies are in `lab/`, which git ignores, and the front page opens first. A copy of a notebook
-is yours: it stays as it is, and a message says if its notebook is newer.
+is yours: it stays as it is, and a message says if its notebook is newer. JupyterLab does not ask
+whether to show news of its project, which would cover a part of the page; its settings can turn
+that on.
 """
 
 import ipaddress
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +19,8 @@ from cosimlib.files import write_whole
 FOLDER = "lab"
 ADDRESS = {"ip", "serverapp.ip", "notebookapp.ip", "voila.ip"}
 PICTURES = {".png", ".svg"}
+SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+"""Defaults of JupyterLab's settings; those that a user has chosen come before them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,11 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     for line in copy_notebooks(root / "notebooks", root / FOLDER):
         print(line, flush=True)
+    found = filter(None, [write_settings(root / FOLDER), os.environ.get("JUPYTER_CONFIG_PATH")])
+    environment = {**os.environ, "JUPYTER_CONFIG_PATH": os.pathsep.join(found)}
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root / FOLDER}"]
     command += [f"--LabApp.default_url=/lab/tree/{FRONT_PAGE}"]
     if os.geteuid() == 0:
         command += ["--allow-root", "--ServerApp.ip=127.0.0.1"]
-    os.execv(sys.executable, [*command, *options])
+    os.execve(sys.executable, [*command, *options], environment)
 
 
 def open_address(options: Sequence[str]) -> str:
@@ -79,6 +86,14 @@ def copy_notebooks(source: Path, target: Path) -> list[str]:
         copy.parent.mkdir(parents=True, exist_ok=True)
         write_whole(copy, path.read_bytes())
     return messages
+
+
+def write_settings(folder: Path) -> str:
+    """Write `SETTINGS` below a folder, and return the folder of Jupyter's configuration there."""
+    path = folder / ".jupyter" / "labconfig" / "default_setting_overrides.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(SETTINGS).encode())
+    return str(path.parents[1])
 
 
 def _is_content(path: Path, source: Path) -> bool:

@@ -9,12 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from cosimlab.advise import Advice, CheckpointModel, Cluster, advise, read_cluster, read_model
 from cosimlab.advise.advice import spectrum_of
 from cosimlab.advise.text import jobs_table, title_of
+from cosimlab.explorers.answer import Answer
 from cosimlab.explorers.knobs import FACTORS, Knob, Settings, cached, in_minutes
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.figures.eviction import plot_advice
+from cosimlib.eviction.problem import ACTIONS, KEEP
 from cosimlib.units import MINUTE
 
 NO_MODEL = "no application of the model writes checkpoints, so that jobs can only be killed"
@@ -22,7 +27,7 @@ FIXED = "font-family: monospace; line-height: 1.4; white-space: pre; overflow-x:
 """Of tables: pages outside of notebooks have no font for code, and break its lines."""
 
 
-@tells_compiling()
+@explorer
 def explore_advise(
     source: Cluster | str | Path | Sequence[str | Path],
     *,
@@ -87,6 +92,7 @@ def explore_advise(
     deadlines = first.deadlines.tolist()
     factor: dict[str, Any] = {
         "options": FACTORS,
+        "named": "{:g}".format,
         "kind": "slider",
         "off_when": lambda now: NO_MODEL if fixed else "",
     }
@@ -100,8 +106,8 @@ def explore_advise(
             options=deadlines,
             named=in_minutes,
         ),
-        Knob("bandwidth", 1.0, "bandwidths ×", **factor),
-        Knob("interval", 1.0, "intervals ×", **factor),
+        Knob("bandwidth", 1.0, "checkpoint bandwidth ×", **factor),
+        Knob("interval", 1.0, "checkpoint interval ×", **factor),
     ]
 
     def advised(now: Settings) -> Advice:
@@ -111,7 +117,7 @@ def explore_advise(
     answers = cached(advised, "nodes_needed", "bandwidth", "interval", size=64)
     losses = cached(lambda now: spectrum_of(advised(now)), "bandwidth", "interval")
 
-    def draw(now: Settings) -> Drawn:
+    def draw(now: Settings) -> Answer:
         advice, deadline = answers(now), now["deadline"]
         picture = plot_advice(
             losses(now),
@@ -120,6 +126,32 @@ def explore_advise(
             title=html.escape(title_of(advice, deadline)),
         )
         jobs = html.escape(jobs_table(advice, deadline))
-        return picture, f"<pre style='{FIXED}'>{jobs}</pre>", ()
+        text = f"<pre style='{FIXED}'>{jobs}</pre>"
+        numbers = _numbers(advice, deadline)
+        return Answer(picture, text, (), numbers, lambda: _table(advice, deadline))
 
     return Panel(knobs, draw, settings)
+
+
+def _numbers(advice: Advice, deadline: float) -> dict[str, float]:
+    """What two plans are compared by; NaN where the nodes cannot be had."""
+    choice = advice.choice(deadline)
+    actions = choice.jobs()["action"]
+    known = 1.0 if choice.possible else np.nan
+    return {
+        "lost (node-hours)": known * choice.loss,
+        "nodes freed by stopping jobs": known * choice.freed,
+        "jobs killed": known * (actions == "kill").sum(),
+        "stopped by a checkpoint": known * (actions != "kill").sum(),
+        "last checkpoint written after (s)": known * choice.ready,
+        "nodes that can be had": float(choice.moment.reachable),
+    }
+
+
+def _table(advice: Advice, deadline: float) -> pd.DataFrame:
+    """One row per job on nodes: its action, loss (node-hours), and when it stops (s)."""
+    stopped = advice.choice(deadline).jobs().set_index("job")
+    shown = ["job_id", "label", "user", "name", "partition", "state", "hosts", "run"]
+    jobs = advice.cluster.jobs.reset_index(drop=True)[shown]
+    table = jobs.join(stopped[["action", "loss", "stop", "begin", "end"]])
+    return table.fillna({"action": ACTIONS[KEEP], "loss": 0.0})

@@ -4,9 +4,11 @@ A page loads only its own explorer, and what makes jobs for those that are given
 """
 
 import html
+import json
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +25,7 @@ from cosimlib.workload import Workload
 SUFFIXES = ".swf,.gz,.csv,.json,.parquet,.txt,.log"
 MOST_BYTES = 9_000_000
 """Of uploaded files: Jupyter's servers end connections that send more than 10 MB at once."""
-READABLE = "a made-up machine; SWF, sacct, PBS, Batsim and more can be read"
+READABLE = "a made-up machine is shown; a log may be SWF, sacct, PBS, Batsim and others"
 
 
 class Page(NamedTuple):
@@ -40,7 +42,14 @@ class Page(NamedTuple):
 def _of_log(name: str, paths: Sequence[Path]) -> Panel:
     """The explorer of this name on a reader's log, or on jobs that it makes."""
     panel: Panel = getattr(explorers, f"explore_{name}")(*_read(paths))
+    if paths:
+        panel.call = replace(panel.call, lines=[_load(paths[0], "source")])
     return panel
+
+
+def _load(path: Path, variable: str) -> str:
+    """The line of Python that loads a reader's log by its file's name."""
+    return f"{variable} = cs.load_trace({json.dumps(path.name, ensure_ascii=False)})"
 
 
 def _read(paths: Sequence[Path]) -> list[Workload]:
@@ -52,9 +61,16 @@ def _coscheduling(paths: Sequence[Path]) -> Panel:
         return explorers.explore_coscheduling(schemes="HH", event=4)
     [log] = _read(paths)
     later = log.jobs["submit_time"] > log.jobs["submit_time"].median()
-    return explorers.explore_coscheduling(
+    panel = explorers.explore_coscheduling(
         {"first": log, "second": log.keep(later, "of the first half")}
     )
+    lines = [
+        _load(paths[0], "log"),
+        'later = log.jobs["submit_time"] > log.jobs["submit_time"].median()',
+        'source = {"first": log, "second": log.keep(later, "of the first half")}',
+    ]
+    panel.call = replace(panel.call, lines=lines)
+    return panel
 
 
 def _advise(paths: Sequence[Path]) -> Panel:
@@ -63,7 +79,11 @@ def _advise(paths: Sequence[Path]) -> Panel:
     if not all(path.is_file() for path in saved):
         raise ValueError("there is no saved queue; give what squeue --json and sinfo --json print")
     model = docs / "advise.example.toml"
-    return explorers.explore_advise(saved, model=model if model.is_file() else None)
+    panel = explorers.explore_advise(saved, model=model if model.is_file() else None)
+    if paths:
+        named = {"source": [path.name for path in paths]}
+        panel.call = replace(panel.call, arguments={**panel.call.arguments, **named})
+    return panel
 
 
 PAGES = {
@@ -109,7 +129,7 @@ PAGES = {
         "Some nodes are needed soon: which jobs of a saved queue should stop, and how?",
         _advise,
         files="your queue",
-        shown="a made-up queue; give both files that squeue --json and sinfo --json print",
+        shown="a made-up queue is shown; give both files that squeue --json and sinfo --json print",
         several=True,
     ),
 }
@@ -143,7 +163,12 @@ def _picker(shown: Page, place: VBox) -> HBox:
         names = html.escape(", ".join(files))
         message.value = f"reading {names} …"
         try:
-            place.children = [_opened(shown, files)]
+            panel = _opened(shown, files)
+            [before] = place.children
+            if isinstance(before, Panel):
+                panel.pin(before.pinned)
+                before.pin(None)
+            place.children = [panel]
             message.value = f"shown: {names}"
         except Exception as error:  # whatever a file holds, the page must say so and live on
             message.value = f"{names} cannot be shown: {html.escape(str(error))}"

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from cosimlab.explorers.answer import Answer, jobs_of
 from cosimlab.explorers.knobs import Knob, Settings, cached, needs
 from cosimlab.explorers.logs import estimated, mean_wait
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.gantt import plot_batch
 from cosimlib import checks as check
@@ -38,7 +39,7 @@ ESTIMATES = {
 NODES, LOAD = 64, 0.9
 
 
-@tells_compiling()
+@explorer
 def explore_batch(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -121,19 +122,19 @@ def explore_batch(
         Knob(
             "factor",
             5.0,
-            "factor",
+            "factor of estimates",
             low=1,
             high=20,
             step=0.5,
-            off_when=needs("estimates are not by a factor", estimates=("factor",)),
+            off_when=needs("only the estimates factor × run time use it", estimates=("factor",)),
         ),
         Knob(
             "seed",
             0,
-            "seed",
+            "seed of estimates",
             high=50,
             whole=True,
-            off_when=needs("no estimate is drawn", estimates=("Tsafrir",)),
+            off_when=needs("only round values are drawn at random", estimates=("Tsafrir",)),
         ),
     ]
     workload = cached(
@@ -145,12 +146,18 @@ def explore_batch(
         "seed",
     )
 
-    def draw(now: Settings) -> Drawn:
+    def draw(now: Settings) -> Answer:
         schedule = _simulated(workload(now), timeline.log.system, now)
         load = or_unknown(offered_load(schedule.workload, schedule.system), ".2f")
         wait = mean_wait(schedule.jobs["wait_time"])
         title = f"{schedule.policy}, offered load {load}: {wait}"
-        return plot_batch(schedule, title=title), _facts(schedule), timeline.part(now).notes
+        return Answer(
+            plot_batch(schedule, title=title),
+            _facts(schedule),
+            timeline.part(now).notes,
+            _numbers(schedule),
+            lambda: jobs_of(schedule),
+        )
 
     return Panel(knobs, draw, settings, timeline=timeline)
 
@@ -199,6 +206,19 @@ def _audit_started(schedule: Schedule) -> None:
         times = schedule.start_time[starts], schedule.end_time[starts]
         schedule = Schedule(kept, schedule.system, schedule.policy, *times)
     audit(schedule)
+
+
+def _numbers(schedule: Schedule) -> dict[str, float]:
+    """What two policies are compared by."""
+    row = summarize([schedule]).iloc[0]
+    return {
+        "mean wait (h)": float(row["wait_time"]) / HOUR,
+        "mean bounded slowdown": float(row["bounded_slowdown"]),
+        "utilization (%)": 100 * float(row["utilization"]),
+        "makespan (h)": float(row["makespan"]) / HOUR,
+        "jobs that overtook another": float(overtaking(schedule).sum()),
+        "jobs that never start": float(np.isnan(schedule.start_time).sum()),
+    }
 
 
 def _facts(schedule: Schedule) -> list[str]:

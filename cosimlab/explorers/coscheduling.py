@@ -13,9 +13,10 @@ import numpy as np
 from ipywidgets import Play, link
 
 from cosimlab.coscheduling import describe, job_names
+from cosimlab.explorers.answer import Answer, jobs_of
 from cosimlab.explorers.knobs import Knob, Settings, cached, needs
 from cosimlab.explorers.logs import Log, estimated
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.gantt import plot_coupled_moment
 from cosimlib import checks as check
@@ -36,7 +37,7 @@ FRAME = 1200
 """Milliseconds between two events while the player plays."""
 
 
-@tells_compiling()
+@explorer
 def explore_coscheduling(
     source: Mapping[str, Workload] | None = None,
     system: System | None = None,
@@ -202,7 +203,7 @@ class _Machines:
         first = next(iter(self._parts(now).values())).workload.jobs["submit_time"].min()
         return float(first + event_times(self.schedule(now))[now["event"] - 1])
 
-    def drawn(self, now: Settings) -> Drawn:
+    def drawn(self, now: Settings) -> Answer:
         """Figure, text and notes for the controls' settings."""
         schedule = self.schedule(now)
         events, names = event_times(schedule), job_names(schedule)
@@ -218,7 +219,18 @@ class _Machines:
         notes = [
             f"{name}: {note}" for name, part in self._parts(now).items() for note in part.notes
         ]
-        return picture, text, notes
+        return Answer(picture, text, notes, _numbers(schedule), lambda: jobs_of(schedule))
+
+
+def _numbers(schedule: CoupledSchedule) -> dict[str, float]:
+    """What two schedules are compared by."""
+    held = coscheduling.lost_node_hours(schedule)
+    return {
+        "jobs that never start": float(len(schedule.stuck)),
+        "mean wait of those that start (min)": float(schedule.jobs["wait_time"].mean()) / MINUTE,
+        "mean sync-up overhead (min)": coscheduling.sync_up_overhead(schedule).mean() / MINUTE,
+        **{f"held idle on {name} (node-hours)": float(hours) for name, hours in held.items()},
+    }
 
 
 def _outcome(schedule: CoupledSchedule) -> str:

@@ -5,17 +5,18 @@ not of the whole schedule. A log that holds more nodes than its machine has is s
 that has them.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from cosimlab import twins
+from cosimlab.explorers.answer import Answer
 from cosimlab.explorers.knobs import Knob, Settings
 from cosimlab.explorers.logs import estimated, instant
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.elastic import FATES, period_name, plot_preemption
 from cosimlib import checks as check
@@ -49,7 +50,7 @@ GRACE = tuple(sorted({0.0, 300.0, 600.0, *GRACE_PERIODS}))
 """Grace periods to choose from, seconds."""
 
 
-@tells_compiling()
+@explorer
 def explore_elastic(
     source: Schedule | Workload | None = None,
     system: System | None = None,
@@ -84,9 +85,10 @@ def explore_elastic(
     Other Parameters
     ----------------
     at : float, optional
-        The moment of the preemption, seconds of the schedule's clock; by default the middle of the
-        longest stretch of the days chosen in which the most nodes are held, but no more than the
-        machine has.
+        The moment of the preemption, seconds of the schedule's clock; by default one at which the
+        machine is full and many jobs run: of the moments of the days chosen with at least 95 % of
+        the most nodes held (no more than the machine has), the middle of the one with the most
+        jobs.
     preempted : int, optional
         The paper's P, by default 10 or, on a smaller machine, all.
     policy : str, default "PAP"
@@ -134,22 +136,21 @@ def explore_elastic(
         if held == own
         else (
             f"The log holds up to {held:,} nodes at once, more than the {own:,} of its machine; "
-            "the machine is supposed to have them."
+            "the machine is assumed to have them."
         )
     )
 
-    def draw(now: Settings) -> Drawn:
+    def draw(now: Settings) -> Answer:
         schedule = timeline.schedule(now)
         if held != own:
             schedule = replace(schedule, system=schedule.system.with_nodes(held))
-        picture, facts = _drawn(schedule, seed, now)
-        return picture, facts, (*timeline.schedule_notes(now), wider)
+        return _drawn(schedule, seed, now, (*timeline.schedule_notes(now), wider))
 
     return Panel(knobs, draw, settings, timeline=timeline)
 
 
-def _drawn(schedule: Schedule, seed: int, now: Settings) -> tuple[go.Figure, list[str]]:
-    """Figure and text for the controls' values."""
+def _drawn(schedule: Schedule, seed: int, now: Settings, notes: Sequence[str]) -> Answer:
+    """The answer to the controls' values."""
     at, policy, wanted, grace = (
         now[name] for name in ("at", "policy", "preempted", "grace_period")
     )
@@ -163,14 +164,22 @@ def _drawn(schedule: Schedule, seed: int, now: Settings) -> tuple[go.Figure, lis
         f"{policy} preempts {wanted} of {schedule.total_nodes} nodes on {instant(at, began)}: "
         f"{wasted / HOUR:,.1f} node-hours wasted"
     )
-    killed = int(touched["killed"].sum())
+    killed, idle = int(touched["killed"].sum()), wanted - int(touched["nodes_taken"].sum())
     picture = plot_preemption(values, jobs, at=at, taken=taken.tolist(), title=title, began=began)
-    return picture, [
+    facts = [
         f"wasted cycles {wasted:,.0f} node-seconds",
         f"{count(killed, 'job')} killed, {len(touched) - killed:,} ending within "
         f"{period_name(grace)}, {len(jobs) - len(touched):,} not touched",
-        f"{count(wanted - int(touched['nodes_taken'].sum()), 'idle node')} taken",
+        f"{count(idle, 'idle node')} taken",
     ]
+    numbers = {
+        "wasted (node-hours)": wasted / HOUR,
+        "jobs killed": killed,
+        "jobs that end in the grace period": len(touched) - killed,
+        "jobs not touched": len(jobs) - len(touched),
+        "idle nodes taken": idle,
+    }
+    return Answer(picture, facts, notes, numbers, lambda: jobs.reset_index())
 
 
 def _window(schedule: Schedule, at: float, policy: str, seed: int) -> pd.DataFrame:

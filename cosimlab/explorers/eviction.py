@@ -12,17 +12,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from cosimlab.comparison.draining import NOTICES, drain_or_evict
+from cosimlab.explorers.answer import Answer
 from cosimlab.explorers.knobs import FACTORS, Knob, Settings, cached, in_minutes
 from cosimlab.explorers.logs import estimated, with_memory
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.eviction import plot_trade_off
 from cosimlib import eviction, synthetic
 from cosimlib.calendar import Calendar
 from cosimlib.display import count
 from cosimlib.eviction import EvictionPlan, EvictionProblem, TimedPlan
+from cosimlib.eviction.problem import ACTIONS, KEEP, KILL
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import HOUR, MINUTE
@@ -32,7 +35,7 @@ SOLVERS = {
     "dynamic": "least loss (paper)",
     "greedy": "greedy (paper)",
     "overlapping": "least loss, waits overlap",
-    "blocked": "least lost and blocked",
+    "blocked": "least lost and standing still",
 }
 """What the solvers of `eviction` are called, such as `solve_dynamic`."""
 INTERVALS = tuple(minutes * MINUTE for minutes in (5, 10, 15, 30, 45, 60, 90, 120, 180, 240))
@@ -45,7 +48,7 @@ OF_PROBLEM = ("period", "at", "bandwidth", "interval")
 """Settings that the problem depends on."""
 
 
-@tells_compiling()
+@explorer
 def explore_eviction(
     source: Schedule | Workload | None = None,
     system: System | None = None,
@@ -81,9 +84,10 @@ def explore_eviction(
     Other Parameters
     ----------------
     at : float, optional
-        The moment of the eviction, seconds of the schedule's clock; by default the middle of the
-        longest stretch of the days chosen in which the most nodes are held, but no more than the
-        machine has.
+        The moment of the eviction, seconds of the schedule's clock; by default one at which the
+        machine is full and many jobs run: of the moments of the days chosen with at least 95 % of
+        the most nodes held (no more than the machine has), the middle of the one with the most
+        jobs.
     nodes_needed : int, optional
         By default a quarter of the nodes held.
     deadline : float, optional
@@ -153,14 +157,14 @@ def explore_eviction(
             options=INTERVALS,
             named=in_minutes,
         ),
-        Knob("solver", "dynamic", "plan of the jobs", options=SOLVERS, named=SOLVERS.__getitem__),
+        Knob("solver", "dynamic", "solver", options=SOLVERS, named=SOLVERS.__getitem__),
         Knob(
             "notice",
             0,
-            "drain",
+            "draining",
             options=NOTICES,
             kind="slider",
-            named=lambda hours: f"{hours:g} h before" if hours else "not",
+            named=lambda hours: f"{hours:g} h before" if hours else "none",
             off_when=lambda now: "" if now["nodes_needed"] else NO_NODE,
         ),
     ]
@@ -176,15 +180,20 @@ def explore_eviction(
 
     planned = cached(plan_of, *OF_PROBLEM, "solver", "nodes_needed")
 
-    def draw(now: Settings) -> Drawn:
+    def draw(now: Settings) -> Answer:
         deadline, needed, plan = now["deadline"], now["nodes_needed"], planned(now)
         loss = plan.loss[plan.row(deadline)]
         asked = f"{count(needed, 'node')} within {deadline / MINUTE:.4g} minutes"
         title = f"{asked}: {loss:,.1f} node-hours lost"
         picture = plot_trade_off(solved(now), plan, deadline, title=title)
+        # On narrow pages the title of this axis is else on that of the color bar.
+        picture.update_layout({"yaxis2.title.standoff": 2})
         drained = moments.drained(now) if now["notice"] and needed else ""
         facts = [*_facts(plan, deadline), drained]
-        return picture, facts, (CLICK, *moments.schedule_notes(now))
+        notes = (CLICK, *moments.schedule_notes(now))
+        return Answer(
+            picture, facts, notes, _numbers(plan, deadline), lambda: _table(plan, deadline)
+        )
 
     panel = Panel(knobs, draw, settings, timeline=moments)
 
@@ -211,8 +220,11 @@ class _Moments(Timeline):
     def schedule_notes(self, now: Settings) -> tuple[str, ...]:
         """What is assumed, and what runs at the moment chosen."""
         problem = self.pose(now)
-        runs = f"{count(len(problem), 'job')} on {count(problem.total_nodes, 'node')}"
-        return (*super().schedule_notes(now), self._note, f"{runs} at the moment.")
+        one = len(problem) == 1
+        runs = (
+            f"{count(len(problem), 'job')} run{'s' * one} on {count(problem.total_nodes, 'node')}"
+        )
+        return (*super().schedule_notes(now), self._note, f"At the moment shown, {runs}.")
 
     def _asked(self, now: Settings) -> dict[str, Any]:
         """The machine, with a file system of the bandwidth chosen, and the interval."""
@@ -248,10 +260,37 @@ class _Moments(Timeline):
         )
 
 
+def _timed(plan: EvictionPlan) -> TimedPlan:
+    """The plan with the times at which jobs stop."""
+    return plan if isinstance(plan, TimedPlan) else TimedPlan.of(plan)
+
+
+def _numbers(plan: EvictionPlan, deadline: float) -> dict[str, float]:
+    """What two plans are compared by."""
+    row, timed = plan.row(deadline), _timed(plan)
+    chosen = plan.choices[row]
+    return {
+        "lost (node-hours)": float(plan.loss[row]),
+        "standing still (node-hours)": float(timed.blocked[row]),
+        "writing checkpoints (s)": float(plan.checkpoint_time[row]),
+        "burst starts after (s)": float(timed.free_time[row]),
+        "nodes freed": float(plan.nodes_freed[row]),
+        "jobs killed": float((chosen == KILL).sum()),
+        "evicted by a checkpoint": float(((chosen != KILL) & (chosen != KEEP)).sum()),
+    }
+
+
+def _table(plan: EvictionPlan, deadline: float) -> pd.DataFrame:
+    """One row per running job: its action, loss (node-hours) and checkpoint's `time` (s)."""
+    jobs = plan.problem.jobs.rename_axis("job").drop(columns="loss")
+    evicted = plan.actions(deadline).set_index("job")[["action", "loss", "time"]]
+    kept = {"action": ACTIONS[KEEP], "loss": 0.0, "time": 0.0}
+    return jobs.join(evicted).fillna(kept).reset_index()
+
+
 def _facts(plan: EvictionPlan, deadline: float) -> list[str]:
     """What a plan costs, and what it frees."""
-    row = plan.row(deadline)
-    timed = plan if isinstance(plan, TimedPlan) else TimedPlan.of(plan)
+    row, timed = plan.row(deadline), _timed(plan)
     return [
         f"loss {plan.loss[row]:,.2f} node-hours",
         f"checkpoints {plan.checkpoint_time[row]:,g} s",

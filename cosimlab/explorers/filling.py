@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from cosimlab import twins
+from cosimlab.explorers.answer import Answer
 from cosimlab.explorers.knobs import Knob, Settings, cached
 from cosimlab.explorers.logs import estimated
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.use import plot_use
 from cosimlab.twins.lomonosov import LOMONOSOV, RUN_MEAN, SLOTS_MEAN
@@ -37,11 +38,11 @@ ALL = 0
 DEPTHS = (ALL, 10, 30, 100, 300)
 ACCURACIES = tuple(round(0.1 * tenth, 1) for tenth in range(11))
 GIVEN = "given"
-OWN = "the log's own estimates: nothing is drawn"
+OWN = "the log's own estimates are used, nothing is random"
 NAMES = {GIVEN: "as given", ALL: "all"}
 
 
-@tells_compiling()
+@explorer
 def explore_filling(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -125,11 +126,11 @@ def explore_filling(
         ),
         Knob("overhead", 0.1, "start and save (t)", high=0.95, step=0.05),
         Knob("speed", 1.0, "speed (c)", low=0.05, step=0.05),
-        Knob("save_every", 10, "C: save every", low=1, high=60, whole=True),
+        Knob("save_every", 10, "C saves every (slots)", low=1, high=60, whole=True),
         Knob(
             "queue_depth",
             DEPTHS[1] if made else ALL,
-            "jobs that wait",
+            "jobs with a reservation",
             kind="slider",
             options=DEPTHS,
             named=lambda jobs: NAMES.get(jobs, str(jobs)),
@@ -137,7 +138,7 @@ def explore_filling(
         Knob(
             "seed",
             0,
-            "seed",
+            "seed of estimates",
             high=50,
             whole=True,
             off_when=lambda now: OWN if now["accuracy"] == GIVEN else "",
@@ -147,7 +148,7 @@ def explore_filling(
         lambda now: _simulate(timeline, now), "period", "accuracy", "queue_depth", "seed", size=8
     )
 
-    def draw(now: Settings) -> Drawn:
+    def draw(now: Settings) -> Answer:
         runs, start, end = simulated(now)
         runs = (*runs, saved_every(runs[-1], now["save_every"]))
         runs = tuple(replace(run, overhead=now["overhead"], speed=now["speed"]) for run in runs)
@@ -156,7 +157,13 @@ def explore_filling(
         before, after = table.loc[["not filled", run.policy], "utilization"]
         title = f"{run.policy}: utilization {percent(before, 1)} to {percent(after, 1)}"
         picture = plot_use(runs, chosen=run.policy, start=start, end=end, title=title)
-        return picture, _facts(run, runs[0], table), timeline.part(now).notes
+        return Answer(
+            picture,
+            _facts(run, runs[0], table),
+            timeline.part(now).notes,
+            _numbers(run, runs[0], table),
+            lambda: table.reset_index(),
+        )
 
     return Panel(knobs, draw, settings, timeline=timeline)
 
@@ -171,10 +178,30 @@ def _simulate(timeline: Timeline, now: Settings) -> tuple[Runs, float, float]:
     return runs, *full_queue(runs[0], now["queue_depth"])
 
 
+def _later(run: FilledSchedule, plain: FilledSchedule) -> float:
+    """Minutes by which the jobs start later than without containers, on average."""
+    return float((run.start_time - plain.start_time).mean()) / MINUTE
+
+
+def _numbers(run: FilledSchedule, plain: FilledSchedule, table: pd.DataFrame) -> dict[str, float]:
+    """What two ways of filling are compared by."""
+    hours = table.loc[run.policy]
+    return {
+        "utilization (%)": 100 * hours["utilization"],
+        "regular jobs (node-hours)": hours["regular"],
+        "work in containers (node-hours)": hours["containers"],
+        "slower in containers (node-hours)": hours["slow"],
+        "start and save (node-hours)": hours["overhead"],
+        "killed (node-hours)": hours["lost"],
+        "idle (node-hours)": hours["idle"],
+        "jobs held up": float(run.held_up.sum()),
+        "starts later, on average (min)": _later(run, plain),
+    }
+
+
 def _facts(run: FilledSchedule, plain: FilledSchedule, table: pd.DataFrame) -> list[str]:
     """The line under the figure: node-hours by use, and how starts differ without containers."""
     hours, idle = table.loc[run.policy], table.loc[plain.policy, "idle"]
-    later = float((run.start_time - plain.start_time).mean()) / MINUTE
     return [
         f"{run.workload.name}, {count(len(run.workload), 'job')}, node-hours: regular "
         f"{hours['regular']:,.1f}",
@@ -183,6 +210,6 @@ def _facts(run: FilledSchedule, plain: FilledSchedule, table: pd.DataFrame) -> l
         f"start and save {hours['overhead']:,.1f}",
         f"killed {hours['lost']:,.1f}",
         f"idle {hours['idle']:,.1f} (without containers {idle:,.1f})",
-        f"{count(int(run.held_up.sum()), 'job')} held up by containers; mean start "
-        f"{later:+,.2f} min beside the run without them",
+        f"{count(int(run.held_up.sum()), 'job')} held up by containers; jobs start "
+        f"{_later(run, plain):+,.2f} min later than without them, on average",
     ]

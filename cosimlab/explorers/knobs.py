@@ -53,6 +53,8 @@ class Knob:
         Of a slider of numbers; `low` and `high` may be functions of the settings.
     whole : bool
         Whether a slider's numbers are whole.
+    near : float
+        How far a number may be from another one with the same answer: browsers round to steps.
     readout : callable, optional
         Takes the settings and says what a slider's number means; it stands in the label.
     off_when : callable, optional
@@ -69,6 +71,7 @@ class Knob:
     high: Bound = 1.0
     step: float = 1.0
     whole: bool = False
+    near: float = 0.0
     readout: Callable[[Settings], str] | None = None
     off_when: Callable[[Settings], str] | None = None
 
@@ -102,6 +105,26 @@ class Knob:
         else:
             check.number(self.name, given, least=least, most=most)
 
+    def alike(self, one: Any, other: Any) -> bool:
+        """Whether two values have the same answer."""
+        return same(one, other) or (self.near > 0 and abs(one - other) <= self.near)
+
+    def worded(self, now: Settings) -> str:
+        """The value in words, as the control shows it."""
+        value = now[self.name]
+        if self.readout is not None:
+            return self.readout(now)
+        if self.kind == "range":
+            return " to ".join(map(self.named, dict.fromkeys(value)))
+        if self.options is not None:
+            return self.named(value)
+        return f"{value:,}" if self.whole else f"{value:.{self._digits}f}"
+
+    @property
+    def _digits(self) -> int:
+        """Digits after the point of a slider's numbers."""
+        return max(0, -math.floor(math.log10(self.step)))
+
     def widget(self, now: Settings) -> Widget:
         """The control."""
         first = now[self.name]
@@ -113,10 +136,8 @@ class Knob:
         shown = {"readout": self.readout is None, "description": self.label}
         if self.whole:
             return IntSlider(first, int(low), int(high), **shown)
-        digits = max(0, -math.floor(math.log10(self.step)))
-        return FloatSlider(
-            first, min=low, max=high, step=self.step, readout_format=f".{digits}f", **shown
-        )
+        digits = f".{self._digits}f"
+        return FloatSlider(first, min=low, max=high, step=self.step, readout_format=digits, **shown)
 
     def set(self, control: Widget, now: Settings) -> None:
         """Give the control its value and range, and say why it has no effect."""

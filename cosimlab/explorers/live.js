@@ -1,7 +1,13 @@
+// Pixels of the heading of an explorer's page.
+const HEADING = 70;
 const imported = (globalThis.cosimlibPlotly ??= new Map());
 
-function plotlyOf(model) {
+async function plotlyOf(model) {
   const version = model.get("_plotly_version");
+  // A pinned figure brings no code: it waits for that of the live figure beside it.
+  while (!imported.has(version) && !model.get("_plotly_code")) {
+    await new Promise((resume) => setTimeout(resume, 50));
+  }
   if (!imported.has(version)) {
     const code = new Blob([model.get("_plotly_code")], { type: "text/javascript" });
     const url = URL.createObjectURL(code);
@@ -19,7 +25,9 @@ function observe(model, el) {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       const width = Math.floor(el.getBoundingClientRect().width);
-      const height = window.innerHeight;
+      // JupyterLab scrolls a notebook in a box, where no heading is above the controls.
+      const box = el.closest(".jp-WindowedPanel-outer");
+      const height = box?.clientHeight ? box.clientHeight + HEADING : window.innerHeight;
       const known = width === model.get("page_width") && height === model.get("page_height");
       if (width < 1 || known) return;
       model.set("page_width", width);
@@ -36,6 +44,19 @@ function observe(model, el) {
   };
 }
 
+// What the buttons under a figure ask of the browser.
+function act({ download, name, copy, shown }) {
+  if (download !== undefined) {
+    const url = URL.createObjectURL(new Blob([download], { type: "text/csv" }));
+    Object.assign(document.createElement("a"), { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  }
+  if (copy !== undefined) {
+    navigator.clipboard?.writeText(copy).catch(() => {});
+    setTimeout(() => document.querySelector(`.${shown} textarea`)?.select(), 200);
+  }
+}
+
 export default () => {
   let figure = null;
   function loaded(model) {
@@ -50,6 +71,7 @@ export default () => {
   }
   return {
     initialize({ model }) {
+      model.on?.("msg:custom", act);
       loaded(model);
     },
     async render({ model, el, signal }) {

@@ -1,5 +1,8 @@
 """A live figure whose code may take its time to load, and which tells how large its page is.
 
+The figure also does for its panel what only a browser can: it saves a table as a file, and copies
+text to the clipboard.
+
 anywidget gives a model up that is not ready within two seconds: it says "Failed to initialize
 model" and drops whatever the kernel sends from then on, so that a figure stays empty, or as it was.
 Plotly's code has 5 MB, and on a busy machine a browser needs longer for it. Here the model is ready
@@ -18,8 +21,16 @@ from traitlets import Int, Unicode, default
 
 SCRIPT = Path(__file__).with_name("live.js")
 
-STYLE = ".explorer-text .widget-html-content { line-height: 1.45; }"
-"""Lines of text are as close as in a notebook's prose."""
+STYLE = """
+.explorer-text .widget-html-content { line-height: 1.45; }
+.explorer-comparison { font-size: 12px; line-height: 17px; margin: 6px 8px; }
+.explorer-comparison table { border-collapse: collapse; width: 100%; font-size: 12px; }
+.explorer-comparison tr { border-top: 1px solid #ddd; background: none; }
+.explorer-comparison :is(th, td) { padding: 0 0 0 8px; text-align: right; white-space: nowrap;
+  line-height: 17px; font-variant-numeric: tabular-nums; }
+.explorer-comparison td:first-child { padding: 0; text-align: left; white-space: normal; }
+"""
+"""Lines of text are as close as in a notebook's prose; numbers are in columns."""
 
 
 @cache
@@ -36,10 +47,26 @@ class LiveFigure(go.FigureWidget):
     page_width = Int(0).tag(sync=True)
     """Pixels of the box that the figure is shown in; 0 where no page shows it."""
     page_height = Int(0).tag(sync=True)
-    """Pixels of the window; 0 where no page shows it."""
+    """Pixels of the window, in JupyterLab of a window with as much room; 0: no page shows it."""
     _plotly_version = Unicode(plotly.__version__).tag(sync=True)
     _plotly_code = Unicode().tag(sync=True)
 
     @default("_plotly_code")
     def _load_code(self) -> str:
         return _code()
+
+    def download(self, name: str, text: str) -> None:
+        """Let the browser save a text as a file of this name."""
+        self.send({"download": text, "name": name})
+
+    def copy(self, text: str, shown: str) -> None:
+        """Let the browser copy a text, and select it in the text area of the CSS class `shown`."""
+        self.send({"copy": text, "shown": shown})
+
+
+class PinnedFigure(LiveFigure):
+    """A figure beside a live one on the same page, whose Plotly it uses."""
+
+    @default("_plotly_code")
+    def _load_code(self) -> str:
+        return ""

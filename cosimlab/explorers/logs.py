@@ -72,7 +72,9 @@ def fitting(source: Workload | Schedule, system: System | None = None) -> Log:
     if system is None and source.machine is None:
         source = with_assumed_machine(source)
         nodes = count(check.machine(source.machine, source.name).total_nodes, "node")
-        assumed = f"The machine is unknown; supposed are {nodes} (in code, system= gives another)."
+        assumed = (
+            f"The log names no machine; {nodes} are assumed (in Python, system= gives another)."
+        )
     system = check.machine(system or source.machine, source.name)
     check_run(source, system)
     kept, wide = jobs_that_fit(replace(source, machine=system))
@@ -97,10 +99,12 @@ def estimated(log: Log, *, all_made: bool = False) -> Log:
     if not missing:
         return log
     if missing == len(log.workload) and all_made:
-        return log.of(log.workload, "Requested times are unknown; they are made, as controls say.")
+        return log.of(
+            log.workload, "Requested times are unknown; they are made as the controls say."
+        )
     which = "Requested times" if missing == len(log.workload) else f"{missing:,} requested times"
     filled = with_missing_estimates(log.workload, "run_time")
-    return log.of(filled, f"{which} are unknown; supposed are the run times.")
+    return log.of(filled, f"{which} are unknown; run times are taken instead.")
 
 
 def with_memory(system: System) -> tuple[System, str]:
@@ -109,7 +113,7 @@ def with_memory(system: System) -> tuple[System, str]:
     if not known:
         return system, ""
     words = [f"{MEMORY[name][0]} ({known[name]:g} {MEMORY[name][1]})" for name in known]
-    return replace(system, **known), f"Unknown, and supposed as on Theta: {', '.join(words)}."
+    return replace(system, **known), f"Unknown, and assumed as on Theta: {', '.join(words)}."
 
 
 def instant(seconds: float, began: pd.Timestamp | None, *, short: bool = False) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from cosimlab.explorers.answer import Answer, jobs_of
 from cosimlab.explorers.knobs import FACTORS, Knob, Settings, cached, in_minutes, needs
 from cosimlab.explorers.logs import Log, estimated, with_memory
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.use import plot_day
 from cosimlib import synthetic
@@ -39,8 +40,13 @@ SIZES = tuple(percent / 100 for percent in range(5, 101, 5))
 RUN_TIMES = tuple(minutes * MINUTE for minutes in (10, 20, 30, 60, 90, 120, 180, 240, 360, 480))
 DELAYS = tuple(minutes * MINUTE for minutes in (0, 1, 2, 5, 10, 15, 20, 30, 45, 60))
 """Seconds to choose from."""
-COSTS = ("lost", "writing", "blocked", "rereading")
-"""Uses of node-hours that evictions cost."""
+COSTS = {
+    "lost": "lost",
+    "writing": "writing",
+    "blocked": "standing still",
+    "rereading": "rereading",
+}
+"""Uses of node-hours that evictions cost, and their names."""
 ASKED = (
     "policy",
     "notice",
@@ -55,7 +61,7 @@ ASKED = (
 """Settings that a schedule depends on."""
 
 
-@tells_compiling()
+@explorer
 def explore_ondemand(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -171,7 +177,7 @@ def explore_ondemand(
             "prepare",
             "on a notice",
             options=NOTICES,
-            off_when=needs("no burst is announced", announced=KINDS[1:]),
+            off_when=needs("bursts give no notice", announced=KINDS[1:]),
         ),
         Knob(
             "bandwidth",
@@ -180,9 +186,9 @@ def explore_ondemand(
             kind="slider",
             options=[bandwidth * factor for factor in FACTORS],
             named="{:.4g}".format,
-            off_when=needs("{policy} evicts nobody", policy=EVICTING),
+            off_when=needs("the policy {policy} evicts no job", policy=EVICTING),
         ),
-        Knob("seed", 0, "seed", high=50, whole=True),
+        Knob("seed", 0, "seed of bursts", high=50, whole=True),
     ]
     return Panel(knobs, batch.drawn, settings, timeline=batch)
 
@@ -232,7 +238,7 @@ class _Batch(Timeline):
         day = day[day.between(1, self.starts(now).size)]
         return int(day.mode().iloc[0]) if len(day) else 1
 
-    def drawn(self, now: Settings) -> Drawn:
+    def drawn(self, now: Settings) -> Answer:
         """Figure, text and notes for the controls' values."""
         schedule, start = self._simulated(now), self.start(now)
         measured = measure(schedule)
@@ -244,7 +250,13 @@ class _Batch(Timeline):
             f"{or_unknown(measured['overhead'], ',.1f')} node-hours per burst"
         )
         picture = plot_day(schedule, start=start, end=start + DAY, title=title)
-        return picture, _facts(schedule, measured), self.part(now).notes
+        return Answer(
+            picture,
+            _facts(schedule, measured),
+            self.part(now).notes,
+            _numbers(schedule, measured),
+            lambda: jobs_of(schedule).assign(burst=schedule.on_demand),
+        )
 
 
 def _filled(log: Log) -> Log:
@@ -254,11 +266,32 @@ def _filled(log: Log) -> Log:
     return log.of(replace(log.workload, machine=machine), note)
 
 
+def _useful(schedule: OnDemandSchedule) -> float:
+    """Share of the machine's node-hours in which batch jobs and bursts work."""
+    hours = ledger(schedule)
+    return float(hours["batch"] + hours["bursts"]) / float(hours.sum())
+
+
+def _numbers(schedule: OnDemandSchedule, measured: dict[str, float]) -> dict[str, float]:
+    """What two policies are compared by."""
+    delay, actions = schedule.bursts["delay"] / MINUTE, schedule.evictions["action"]
+    return {
+        "bursts that start late (%)": 100 * measured["missed"],
+        "mean delay of bursts (min)": float(delay.mean()),
+        "longest delay (min)": float(delay.max()),
+        "jobs killed": float((actions == "kill").sum()),
+        "evicted by a checkpoint": float(actions.isin(["app", "sys"]).sum()),
+        "cost (node-hours per burst)": measured["overhead"],
+        "batch: mean bounded slowdown": measured["slowdown"],
+        "batch: mean wait (min)": measured["wait"] / MINUTE,
+        "useful work (% of machine)": 100 * _useful(schedule),
+    }
+
+
 def _facts(schedule: OnDemandSchedule, measured: dict[str, float]) -> list[str]:
     """The line under the figure."""
     delay, actions = schedule.bursts["delay"] / MINUTE, schedule.evictions["action"].value_counts()
-    shares = ledger(schedule) / ledger(schedule).sum()
-    costs = [f"{name} {or_unknown(measured[name], ',.1f')}" for name in COSTS]
+    costs = [f"{words} {or_unknown(measured[name], ',.1f')}" for name, words in COSTS.items()]
     return [
         f"{schedule.workload.name}, {count(len(schedule.workload), 'job')}",
         f"delay of bursts: mean {or_unknown(delay.mean(), ',.1f', ' min')}, longest "
@@ -268,6 +301,5 @@ def _facts(schedule: OnDemandSchedule, measured: dict[str, float]) -> list[str]:
         f"node-hours per burst: {', '.join(costs)}",
         f"batch jobs: mean bounded slowdown {or_unknown(measured['slowdown'], ',.2f')}, mean wait "
         f"{or_unknown(measured['wait'] / MINUTE, ',.1f')} min",
-        f"batch jobs and bursts work on {percent(shares['batch'] + shares['bursts'], 1)} of the "
-        "machine",
+        f"batch jobs and bursts work on {percent(_useful(schedule), 1)} of the machine",
     ]

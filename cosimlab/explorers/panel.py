@@ -5,37 +5,58 @@ There is one `LiveFigure` per panel, because each carries Plotly's 5 MB of JavaS
 from a finished figure and then given only what differs from the figure shown before, so that a
 browser redraws little and keeps a reader's zoom. A browser sends the next change of a control once
 the last one is answered, and of several changes only the last: ipywidgets does that.
+
+Three buttons keep an answer. *Pin* shows it beside the answers that follow, with the differences.
+*Copy as Python* shows the cell that makes it anew. *Download* saves its table as CSV.
 """
 
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
 import plotly.graph_objects as go
 from IPython import display, get_ipython
-from ipywidgets import HTML, GridBox, HBox, Layout, VBox, Widget
+from ipywidgets import HTML, Button, GridBox, HBox, Layout, Textarea, VBox, Widget
 from numba.core import event
 
+from cosimlab.explorers.answer import Answer, Pin, comparison
+from cosimlab.explorers.cell import Call
 from cosimlab.explorers.knobs import Knob, Settings, same, settle
-from cosimlab.explorers.live import LiveFigure
+from cosimlab.explorers.live import LiveFigure, PinnedFigure
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.publishing import CaptionedFigure, caption, captioned, plain
 
 WIDTH = 960
 """Pixels of a figure that is on no page."""
 
-LEAST_WIDTH, LEAST_HEIGHT = 520, 380
-"""Pixels below which a figure becomes no smaller; smaller pages scroll."""
+LEAST = (520, 380)
+"""Width and height in pixels below which a figure becomes no smaller; smaller pages scroll."""
 
 BESIDE_FIGURE = 270
 """Pixels of a window that are above and below a figure: menus, a log's time, the line of text."""
 
 COMPILING = "compiling, once: about 8 s"
 
-Drawn = tuple[go.Figure, str | Sequence[str], Iterable[str]]
-"""A figure; the line of text: HTML, or facts, which are joined; and sentences under the text."""
-Draw = Callable[[Settings], Drawn]
+MOST_CELLS = 5_000_000
+"""Rows times columns of a table that a browser is sent as CSV, some 50 MB."""
+
+LEFT = "1 1 29em"
+"""How the column of the controls shares a page's width with the figure."""
+WRAPPED = {"flex_flow": "row wrap", "overflow": "hidden"}
+
+LONGEST = 120
+"""Characters of a file's name."""
+
+PIN, UNPIN = "pin", "unpin"
+COPY, HIDE = "copy as Python", "hide Python"
+DOWNLOAD = "download CSV"
+
+Draw = Callable[[Settings], Answer]
+P = ParamSpec("P")
 
 
 def _tell_cell(text: str) -> None:
@@ -68,21 +89,38 @@ def tells_compiling(tell: Callable[[str], None] = _tell_cell) -> Iterator[None]:
                 tell("")
 
 
+def explorer(make: Callable[P, "Panel"]) -> Callable[P, "Panel"]:
+    """The function that makes a panel; it tells of compiling, and the panel knows its call."""
+    signature = inspect.signature(make)
+
+    @wraps(make)
+    def explore(*given: P.args, **named: P.kwargs) -> "Panel":
+        with tells_compiling():
+            panel = make(*given, **named)
+        panel.call = Call.of(signature.bind(*given, **named), make.__name__)
+        return panel
+
+    return explore
+
+
 class Panel(VBox):
-    """A log's time, under it controls beside a live figure, under these a line of text and notes.
+    """A log's time, under it controls beside a live figure, under these text, buttons and notes.
 
     Parameters
     ----------
     knobs : sequence of Knob
         In the order in which their controls are shown.
     draw : callable
-        Takes the settings and returns a figure, with as many traces each time, the line of text,
-        and notes. A `ValueError` or `MemoryError` is shown in the place of the text. Why controls
-        are disabled comes after the notes.
+        Takes the settings and returns an `Answer`, whose figure has as many traces each time. A
+        `ValueError` or `MemoryError` is shown in the place of the text. Why controls are disabled
+        comes after the notes.
     given : mapping, optional
         Arguments of the explorer: the first values of controls by name; None: the knob's own.
     timeline : Timeline, optional
         Whose slider is the control `period`.
+    least : tuple of int
+        Width and height in pixels below which the figure becomes no smaller. Where a page has not
+        that width beside the controls, the figure is under them.
 
     Attributes
     ----------
@@ -90,6 +128,14 @@ class Panel(VBox):
         The widgets, `figure` a `LiveFigure` as wide as the page that shows it.
     grid, notes, curve
         The box of the controls; the notes under the text; the curve of a log's use.
+    answer
+        The `Answer` that is shown.
+    call
+        The `Call` that made the panel, which the cell of Python repeats.
+    pinned
+        The `Pin` that is shown beside the answer; None if there is none.
+    buttons
+        "pin", "copy as Python" and "download CSV".
 
     Raises
     ------
@@ -104,10 +150,13 @@ class Panel(VBox):
         given: Mapping[str, Any] | None = None,
         *,
         timeline: Timeline | None = None,
+        least: tuple[int, int] = LEAST,
     ) -> None:
         self._knobs = [*(timeline.knobs if timeline else ()), *knobs]
         first = settle(self._knobs, given or {})
-        self._timeline, self._draw = timeline, draw
+        self._timeline, self._draw, self._least = timeline, draw, least
+        self.call = Call("explore")
+        self.pinned: Pin | None = None
         self.controls = {knob.name: knob.widget(first) for knob in self._knobs}
         self._waiting = False
         self._set(first)
@@ -120,10 +169,11 @@ class Panel(VBox):
             words.add_class("explorer-text")
         self._tell()
         self.grid = self._controls()
-        figure = VBox([self.figure])
-        figure.layout = Layout(flex="5 1 540px", min_width="0", overflow="hidden")
-        body = HBox([self.grid, figure], layout=Layout(flex_flow="row wrap", overflow="hidden"))
-        super().__init__([*self._time(), body, self.text, self.notes])
+        self._left = VBox([self.grid], layout=Layout(flex=LEFT, overflow="hidden"))
+        body = HBox([self._left, self._in_box(self.figure)], layout=Layout(**WRAPPED))
+        self._make_buttons()
+        under = [self.text, self._row, self._cell, self.notes, self._below]
+        super().__init__([*self._time(), body, *under])
         for control in self.controls.values():
             control.observe(self._redraw, names="value")
         self.figure.observe(self._fit, names=["page_width", "page_height"])
@@ -187,12 +237,11 @@ class Panel(VBox):
         """Controls beside the figure; on narrow pages in several columns."""
         parts = [control for name, control in self.controls.items() if name != "period"]
         for control in parts:
-            control.layout.width, control.style.description_width = "auto", "12.5em"
+            control.layout.width, control.style.description_width = "auto", "12em"
         columns = Layout(
             grid_template_columns="repeat(auto-fit, minmax(min(25em, 100%), 1fr))",
             grid_gap="0 1em",
             align_content="flex-start",
-            flex="1 1 22em",
             overflow="hidden",
         )
         return GridBox(parts, layout=columns)
@@ -200,7 +249,8 @@ class Panel(VBox):
     def _drawn(self) -> tuple[go.Figure, str]:
         """The picture and the text that the controls ask for."""
         self._drawn_for = self.settings
-        picture, text, self._sentences = self._draw(self._drawn_for)
+        self.answer = self._draw(self._drawn_for)
+        picture, text = self.answer.figure, self.answer.text
         self._own_height = picture.layout.height
         if not isinstance(text, str):
             text = html.escape(" · ".join(filter(None, text)), quote=False)
@@ -209,10 +259,11 @@ class Panel(VBox):
     def _page_size(self) -> dict[str, Any]:
         """Pixels that the page has for the figure, which becomes lower than drawn, not higher."""
         width, height = self._size["width"], self._size["height"]
-        available = max(height - BESIDE_FIGURE, LEAST_HEIGHT) if height else self._own_height
+        least_width, least_height = self._least
+        available = max(height - BESIDE_FIGURE, least_height) if height else self._own_height
         is_low = available < 0.85 * self._own_height
         return {
-            "width": max(width, LEAST_WIDTH) if width else WIDTH,
+            "width": max(width, least_width) if width else WIDTH,
             "height": min(self._own_height, available),
             "font": {"size": 11 if is_low else None},
             "title": {"font": {"size": 14 if is_low else None}},
@@ -230,14 +281,14 @@ class Panel(VBox):
         off: dict[str, list[str]] = {}
         for control in self.controls.values():
             if control.disabled and control.tooltip:
-                off.setdefault(control.tooltip, []).append(control.description)
+                off.setdefault(control.tooltip, []).append(f'"{control.description}"')
         reasons = [
-            f"{html.escape(', '.join(names))} (off: {html.escape(why)})"
+            html.escape(f"No effect of {' and '.join(names)}: {why}.", quote=False)
             for why, names in off.items()
         ]
-        sentences = [more, *self._sentences, *caption(self._shown)]
+        sentences = [more, *self.answer.notes, *caption(self._shown)]
         notes = html.escape(" ".join(filter(None, sentences)), quote=False)
-        small = f"<small>{'; '.join(reasons)}</small>" if reasons else ""
+        small = f"<small>{' '.join(reasons)}</small>" if reasons else ""
         self.notes.value = f"{notes} {small}".strip()
         if self._timeline is not None and "period" in self.controls:
             self.curve.value = self._timeline.drawing(self._drawn_for)
@@ -263,6 +314,134 @@ class Panel(VBox):
         self._shown = picture
         self.text.value = text
         self._tell()
+        self._compare()
+        self._show_cell(False)
+
+    def _make_buttons(self) -> None:
+        """The row of buttons, and what they show: a comparison, a pinned answer, a cell."""
+        small = Layout(width="auto", height="24px", margin="0 4px 0 2px")
+        handlers = {PIN: self._toggle_pin, COPY: self._toggle_cell, DOWNLOAD: self.download}
+        self.buttons = [
+            Button(description=each, layout=small, style={"font_size": "12px"}) for each in handlers
+        ]
+        for button, handler in zip(self.buttons, handlers.values(), strict=True):
+            button.on_click(lambda _, handler=handler: handler())
+        self._said = HTML()
+        self._row = HBox([*self.buttons, self._said], layout=Layout(align_items="center"))
+        self._comparison, self._below, self._cell = HTML(), VBox(), VBox()
+        self._code = Textarea(layout=Layout(width="98%"))
+        self._code_class = f"cell-of-{self.figure.model_id}"
+        self._code.add_class(self._code_class)
+
+    def _in_box(self, figure: LiveFigure) -> VBox:
+        """A figure in the column beside the controls."""
+        layout = Layout(flex=f"5 1 {self._least[0]}px", min_width="0", overflow="hidden")
+        return VBox([figure], layout=layout)
+
+    def words(self) -> dict[str, str]:
+        """The settings that have an effect, and the data, in words by the controls' labels."""
+        now = self.settings
+        data = {} if self._timeline is None else {"data": self._timeline.log.workload.name}
+        return data | {
+            knob.label: knob.worded(now)
+            for knob in self._knobs
+            if not self.controls[knob.name].disabled
+        }
+
+    def asked(self) -> Settings:
+        """The settings that a call of the explorer needs to give the answer shown."""
+        now = self.settings
+        # The days chosen at first may depend on the moment that a call asks for.
+        needed = dict(now)
+        for name in sorted(now, key="period".__eq__):
+            if name == "period" and "at" in needed:
+                break
+            fewer = {each: value for each, value in needed.items() if each != name}
+            settled = settle(self._knobs, fewer)
+            if all(knob.alike(settled[knob.name], now[knob.name]) for knob in self._knobs):
+                needed = fewer
+        return needed
+
+    def _toggle_pin(self) -> None:
+        """Pin the answer shown, or take away that pinned."""
+        if self.pinned is not None:
+            self.pin(None)
+            return
+        figure = go.Figure(self._shown)
+        self.pin(Pin(figure, self.text.value, dict(self.answer.numbers), self.words()))
+
+    def pin(self, answer: Pin | None) -> None:
+        """Show an answer beside this one, such as that of another panel; None: show none."""
+        before, self._below.children = self._below.children, ()
+        for widget in before:
+            _close(widget)
+        self.pinned = answer
+        self.buttons[0].description = PIN if answer is None else UNPIN
+        if answer is not None:
+            words = HTML(f"<b>Pinned</b><br>{answer.text}", layout=Layout(flex=LEFT))
+            words.add_class("explorer-text")
+            parts = [words, self._in_box(PinnedFigure(answer.figure))]
+            self._below.children = [HBox(parts, layout=Layout(**WRAPPED))]
+        self._compare()
+
+    def _compare(self) -> None:
+        """Show how the answer differs from the one pinned, under the controls."""
+        if self.pinned is None:
+            self._left.children = [self.grid]
+            return
+        self._comparison.value = comparison(self.pinned, self.answer.numbers, self.words())
+        self._left.children = [self.grid, self._comparison]
+
+    def cell(self) -> str:
+        """The cell of Python that makes the answer shown."""
+        return self.call.cell(self.asked())
+
+    def _toggle_cell(self) -> None:
+        """Show the cell of Python, and copy it; or hide it."""
+        self._show_cell(not self._cell.children)
+
+    def _show_cell(self, shown: bool) -> None:
+        """Show the cell of Python, and copy it; or hide it, such as that of an earlier answer."""
+        self.buttons[1].description = HIDE if shown else COPY
+        self._cell.children = [self._code] if shown else []
+        self._said.value = ""
+        if shown:
+            self._code.value = self.cell()
+            self._code.rows = self._code.value.count("\n") + 1
+            self.figure.copy(self._code.value, self._code_class)
+
+    def download(self) -> None:
+        """Let the browser save the table behind the answer as CSV."""
+        table = self.answer.table()
+        if table.size > MOST_CELLS:
+            self._said.value = (
+                f"The table has {len(table):,} rows, too many for a download. In Python, "
+                "panel.answer.table() gives it."
+            )
+            return
+        name = self._file_name()
+        self.figure.download(name, table.to_csv(index=False))
+        self._said.value = f"{html.escape(name)}: {len(table):,} rows"
+
+    def _file_name(self) -> str:
+        """Name of the table's file, after the explorer and the settings that a call needs."""
+        parts = [self.call.name.removeprefix("explore_")]
+        parts += [f"{name}={_brief(value)}" for name, value in self.asked().items()]
+        return f"{re.sub(r'[^A-Za-z0-9=._+-]+', '_', '-'.join(parts))[:LONGEST]}.csv"
+
+
+def _close(widget: Widget) -> None:
+    """Remove a widget and those in it from the pages that show them."""
+    for child in getattr(widget, "children", ()):
+        _close(child)
+    widget.close()
+
+
+def _brief(value: Any) -> str:
+    """A setting in a file's name."""
+    if isinstance(value, tuple):
+        return "-".join(map(_brief, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _update(figure: go.FigureWidget, before: go.Figure, after: go.Figure) -> None:

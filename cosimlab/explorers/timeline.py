@@ -19,7 +19,7 @@ from cosimlab.explorers.logs import Log, busy, fitting, instant
 from cosimlab.palette import BLACK, BLUE, SKY, VERMILION
 from cosimlib import checks as check
 from cosimlib.batch import simulate_easy
-from cosimlib.display import count, percent
+from cosimlib.display import count, or_unknown, percent
 from cosimlib.metrics import hourly, occupied_nodes, offered_load
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_offered_load
@@ -32,6 +32,8 @@ BEYOND = 0.01
 """Node-seconds beyond the machine ÷ those of the machine from which on a day is odd."""
 BUSY = 0.9
 """Quantile of use from which on a day is busy."""
+FULL = 0.95
+"""Nodes held ÷ the most nodes held from which on a moment is full."""
 LOAD_STEP = 0.01
 """Of sliders of the offered load."""
 
@@ -197,7 +199,12 @@ class Timeline:
         return (*log.notes, self._starts)
 
     def fullest(self, now: Settings) -> float:
-        """The middle of the longest stretch in which the most nodes of the machine are held."""
+        """The middle of the full stretch in which the most jobs run; of several, of the longest.
+
+        It is full where at least `FULL` of the most nodes are held that are held at any time of the
+        days chosen without being more than the machine has. The very fullest moment may be that of
+        one job as wide as the machine, which leaves nothing to choose.
+        """
         schedule = self.schedule(now)
         held = occupied_nodes(schedule)
         if not len(held) or not held.any():
@@ -208,13 +215,16 @@ class Timeline:
         # Records may hold more nodes than there are, which is no moment to show.
         within = (lasts > 0) & (nodes <= schedule.total_nodes)
         within = within if (within & (nodes > 0)).any() else lasts > 0
-        best = np.lexsort((lasts, np.where(within, nodes, 0)))[-1]
+        full = within & (nodes >= FULL * nodes[within].max(initial=0.0))
+        started = np.sort(schedule.start_time).searchsorted(times, side="right")
+        ended = np.sort(schedule.end_time).searchsorted(times, side="right")
+        best = np.lexsort((lasts, started - ended, full))[-1]
         return float(times[best] + lasts[best] / 2)
 
     def moment_knob(
         self, step: float, schedule: Callable[[Settings], Schedule] | None = None
     ) -> Knob:
-        """A slider of the moments of the days chosen at which jobs run; first the fullest."""
+        """A slider of the moments of the days chosen at which jobs run; first that of `fullest`."""
         scheduled = schedule or self.schedule
 
         def first(now: Settings) -> float:
@@ -249,6 +259,7 @@ class Timeline:
             low=lambda now: min(0.1, self.load(now)),
             high=lambda now: max(most, self.load(now)),
             step=LOAD_STEP,
+            near=LOAD_STEP / 2,
             off_when=self._no_load,
         )
 
@@ -285,8 +296,7 @@ class Timeline:
         """The curve, the days chosen and the moment, if any, as HTML."""
         first, last = now["period"]
         jobs = count(int(self._submitted[first : last + 1].sum()), "job")
-        mean = percent(float(self._use[first : last + 1].mean()), 0)
-        what = "use of the machine" if self.whole is not None else "work submitted ÷ machine"
+        what, mean = self._in_words(now)
         words = f"<b>{html.escape(self._dates(now))}</b>: {jobs} of {len(self.log.workload):,}, "
         legend = {SKY: f"{what} per day", BLUE: "busy"}
         if self._odd.any():
@@ -297,8 +307,21 @@ class Timeline:
         return (
             '<div style="font-size:12px; line-height:16px; display:flex; '
             'justify-content:space-between; margin:0 8px; white-space:nowrap; overflow:hidden">'
-            f"<span>{words}{what} {mean}</span><span>{shown}</span></div>{self._curve(now)}"
+            f"<span>{words}{mean}</span><span>{shown}</span></div>{self._curve(now)}"
         )
+
+    def _in_words(self, now: Settings) -> tuple[str, str]:
+        """What the curve shows, and its value for the days chosen together."""
+        first, last = now["period"]
+        if self.whole is not None:
+            what = "use of the machine"
+            return what, f"{what} {percent(float(self._use[first : last + 1].mean()), 0)}"
+        submit = self.log.workload.jobs["submit_time"]
+        within = submit[submit.between(*self.seconds(now), inclusive="left")]
+        offered = self.log.system.total_nodes * (within.max() - within.min())
+        work = float(self._work[first : last + 1].sum())
+        load = work / offered if offered > 0 else np.inf
+        return "offered load", f"offered load of these days {or_unknown(load, '.2f')}"
 
     def _curve(self, now: Settings) -> str:
         """Use per day as an image as wide as the slider."""

@@ -9,12 +9,14 @@ jobs are taken that a picture takes about 0.3 s.
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from cosimlab import timesharing as batches
 from cosimlab import twins
+from cosimlab.explorers.answer import Answer, jobs_of
 from cosimlab.explorers.knobs import Knob, Settings, cached
 from cosimlab.explorers.logs import Log, estimated
-from cosimlab.explorers.panel import Drawn, Panel, tells_compiling
+from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.timesharing_moment import plot_sharing
 from cosimlib import checks as check
@@ -34,17 +36,19 @@ SAMPLED = 3 * MINUTE
 
 DAYS, NODES, LOAD = 7, 64, 0.89
 """Of made jobs."""
+LEAST = (760, 470)
+"""Pixels of the figure, whose five parts need more room than one."""
 MOST_STARTS = 50_000
 """Nodes that the jobs of a log may start on together, so that a picture does not take long."""
 
-KINDS = {True: "SPMD: slowest node", False: "not SPMD: mean of nodes"}
+KINDS = {True: "slowest node (SPMD)", False: "mean of nodes (not SPMD)"}
 NOISE = ("noise", "spmd", "seed")
 OF_BATCH = ("period", "load", *NOISE)
 OF_SHARED = (*OF_BATCH, "overhead")
 """Settings that each simulation depends on."""
 
 
-@tells_compiling()
+@explorer
 def explore_timesharing(
     source: Workload | Schedule | None = None,
     system: System | None = None,
@@ -111,16 +115,16 @@ def explore_timesharing(
     runs = _Runs(source, system, jobs, _filled)
     knobs = [
         runs.load_knob(1.2),
-        Knob("overhead", 0.0, "overhead", high=0.3, step=0.01),
+        Knob("overhead", 0.0, "overhead of sharing", high=0.3, step=0.01),
         Knob("noise", 0.0, "noise (probability)", high=0.01, step=0.0005),
-        Knob("spmd", True, "jobs", options=(True, False), named=KINDS.__getitem__),
+        Knob("spmd", True, "speed of a job", options=(True, False), named=KINDS.__getitem__),
         Knob(
             "seed",
             0,
             "seed of the noise",
             high=50,
             whole=True,
-            off_when=lambda now: "" if now["noise"] else "nothing is drawn without noise",
+            off_when=lambda now: "" if now["noise"] else "without noise nothing is random",
         ),
         Knob(
             "at",
@@ -131,7 +135,7 @@ def explore_timesharing(
             readout=lambda now: runs.instant(runs.clock(now)),
         ),
     ]
-    return Panel(knobs, runs.drawn, settings, timeline=runs)
+    return Panel(knobs, runs.drawn, settings, timeline=runs, least=LEAST)
 
 
 class _Runs(Timeline):
@@ -171,14 +175,17 @@ class _Runs(Timeline):
         crowd = crowd[crowd.index < span]
         return min(float(crowd.idxmax()) + HOUR / 2, span) if len(crowd) else 0.0
 
-    def drawn(self, now: Settings) -> Drawn:
+    def drawn(self, now: Settings) -> Answer:
         """Figure, text and notes for the controls' values."""
         shared, batch = self._shared(now), self._batch(now)
         runs = [timesharing.summarize_run(each, warm_up=0.0) for each in (shared, batch)]
         slow = [f"{run.mean_slowdown:,.2f}" for run in runs]
         title = f"{shared.policy}: mean slowdown {slow[0]}; {batch.policy}: {slow[1]}"
         picture = plot_sharing(shared, batch, at=now["at"], title=title)
-        return picture, _facts(*runs), self.part(now).notes
+        numbers = _numbers(*runs)
+        return Answer(
+            picture, _facts(*runs), self.part(now).notes, numbers, lambda: _table(shared, batch)
+        )
 
 
 def _filled(log: Log) -> Log:
@@ -192,8 +199,8 @@ def _filled(log: Log) -> Log:
     return log.of(
         workload,
         "" if known else "The log does not say what memory jobs need; it counts as nothing.",
-        f"A node's memory is supposed to be {gigabytes:.3g} GB, twice what 99 % of the jobs need "
-        "(in code, system= gives another)."
+        f"A node's memory is assumed to be {gigabytes:.3g} GB, twice what 99 % of the jobs need "
+        "(in Python, system= gives another)."
         if own is None and known
         else "",
         f"{len(workload):,} of these jobs are simulated, which fit and start on at most "
@@ -208,6 +215,25 @@ def _around(at: float) -> np.ndarray:
     """Times around a moment."""
     first = max(0.0, np.floor((at - SHOWN / 2) / SAMPLED) * SAMPLED)
     return np.arange(first, first + SHOWN + SAMPLED, SAMPLED)
+
+
+def _table(shared: Schedule, batch: Schedule) -> pd.DataFrame:
+    """The jobs with their times, once per system."""
+    runs = {"time-sharing": shared, "batch": batch}
+    return pd.concat([jobs_of(run).assign(system=name) for name, run in runs.items()])
+
+
+def _numbers(shared: RunSummary, batch: RunSummary) -> dict[str, float]:
+    """What two settings are compared by."""
+    numbers = {"slowdown, batch ÷ time-sharing": batch.mean_slowdown / shared.mean_slowdown}
+    for name, run in (("time-sharing", shared), ("batch", batch)):
+        numbers |= {
+            f"{name}: mean slowdown": run.mean_slowdown,
+            f"{name}: median slowdown": run.quantile(0.5),
+            f"{name}: utilization (%)": 100 * run.utilization,
+            f"{name}: jobs that waited": float(round(run.waited * run.jobs)),
+        }
+    return numbers
 
 
 def _facts(shared: RunSummary, batch: RunSummary) -> list[str]:

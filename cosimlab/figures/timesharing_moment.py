@@ -207,13 +207,13 @@ def _style_shares(picture: go.Figure, table: pd.DataFrame, there: int, *, spmd: 
 
 def _styled(picture: go.Figure, *, title: str, hours: str) -> go.Figure:
     """All other axes, the other legend, and margins."""
-    theme.style(picture, title=title, height=750, margin={"t": 115, "b": 60, "r": 10})
+    theme.style(picture, title=title, height=750, margin={"t": 90, "b": 50, "r": 10})
     picture.update_annotations(font={"size": 13})
     picture.update_layout(
         legend2={
             "x": 0.0,
             "xanchor": "left",
-            "y": 0.395,
+            "y": 0.375,
             "yanchor": "bottom",
             "orientation": "h",
             "yref": "paper",
@@ -222,8 +222,8 @@ def _styled(picture: go.Figure, *, title: str, hours: str) -> go.Figure:
         }
     )
     low = {"title_standoff": 8, "rangemode": "tozero", "nticks": 4, "col": 1}
-    picture.update_yaxes(title="jobs/node", domain=[0.22, 0.4], row=2, **low)
-    picture.update_yaxes(title="waiting", domain=[0, 0.18], row=3, **low)
+    picture.update_yaxes(title="jobs/node", domain=[0.2, 0.37], row=2, **low)
+    picture.update_yaxes(title="waiting", domain=[0, 0.16], row=3, **low)
     picture.update_xaxes(matches="x4", showticklabels=False, row=2, col=1)
     picture.update_xaxes(title=hours, title_standoff=2, row=3, col=1)
     categories = {"type": "category", "showgrid": False, "row": 1, "col": 2}

@@ -57,8 +57,8 @@ def plot_day(schedule: OnDemandSchedule, *, start: float, end: float, title: str
         cols=2,
         column_widths=[0.78, 0.22],
         row_heights=[0.7, 0.3],
-        horizontal_spacing=0.09,
-        vertical_spacing=0.16,
+        horizontal_spacing=0.12,
+        vertical_spacing=0.2,
         specs=[[{}, {"rowspan": 2}], [{}, None]],
     )
     _add_nodes(picture, schedule, start, end)
@@ -108,7 +108,9 @@ def _add_nodes(picture: go.Figure, schedule: OnDemandSchedule, start: float, end
     hours = theme.hours_since(
         schedule.workload.began, f"hours since second {start:,.0f} of the trace", start=start
     )
-    picture.update_xaxes(title=hours, range=[0, (end - start) / HOUR], row=1, col=1)
+    picture.update_xaxes(
+        title=hours, title_standoff=2, range=[0, (end - start) / HOUR], row=1, col=1
+    )
     picture.update_yaxes(title="nodes", range=[0, schedule.total_nodes], row=1, col=1)
 
 

@@ -74,7 +74,7 @@ def test_addresses_that_other_machines_reach_are_found(options, address):
 
 def test_root_serves_no_other_machine(monkeypatch, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(os, "execv", lambda *command: pytest.fail("it serves"))
+    monkeypatch.setattr(os, "execve", lambda *command: pytest.fail("it serves"))
     assert launch.main(["--ip=0.0.0.0"]) == 1
     assert "root must not serve notebooks at 0.0.0.0" in capsys.readouterr().err
 
@@ -86,12 +86,33 @@ def test_jupyterlab_begins_on_the_copies_front_page(monkeypatch, tmp_path, user,
     commands = []
     monkeypatch.setattr(launch, "checkout", lambda: tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    monkeypatch.setattr(os, "execv", lambda program, command: commands.append(command))
+    monkeypatch.setattr(
+        os, "execve", lambda program, command, environment: commands.append(command)
+    )
     launch.main(["--no-browser"])
     assert commands[0][-1] == "--no-browser"
     assert f"--ServerApp.root_dir={tmp_path / 'lab'}" in commands[0]
     assert ("--allow-root" in commands[0]) == allowed
     assert (tmp_path / "lab" / FRONT_PAGE).is_file()
+
+
+def test_jupyterlab_does_not_ask_for_news_and_keeps_a_user_s_configuration(monkeypatch, tmp_path):
+    overrides = pytest.importorskip("jupyterlab_server.settings_utils")._get_overrides
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / FRONT_PAGE).write_bytes(FRONT.read_bytes())
+    monkeypatch.setattr(launch, "checkout", lambda: tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    environments = []
+    monkeypatch.setattr(os, "execve", lambda *given: environments.append(given[-1]))
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "of the user"))
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/one/more")
+    launch.main([])
+    path = environments[0]["JUPYTER_CONFIG_PATH"]
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", path)
+    assert path == os.pathsep.join([str(tmp_path / "lab" / ".jupyter"), "/one/more"])
+    defaults, error = overrides(str(tmp_path / "none"))
+    assert defaults["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+    assert not error and not (tmp_path / "of the user").exists()
 
 
 def test_without_notebooks_a_line_says_so(monkeypatch, tmp_path, capsys):

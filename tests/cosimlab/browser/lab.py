@@ -43,10 +43,10 @@ def serve(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def serve_app(folder: Path) -> Iterator[str]:
-    """The app, without kernels made beforehand; yields its address."""
+    """The app; yields its address."""
     port = _free_port()
     address = f"http://127.0.0.1:{port}"
-    options = ["--no-browser", f"--port={port}", "--preheat_kernel=False", f"--token={TOKEN}"]
+    options = ["--no-browser", f"--port={port}", f"--token={TOKEN}"]
     with _running([sys.executable, "-m", "cosimlab.app", *options], address, folder):
         yield address
 

@@ -32,7 +32,9 @@ def test_it_fits_the_page_and_controls_move_nodes_and_ledger(page, address, tmp_
     )
     lab.wait_until_idle(page)
     assert explorer.bars() != before
-    told = page.locator(f"{SHOWN}", has_text=re.compile("off: wait evicts nobody")).last
+    told = page.locator(
+        f"{SHOWN}", has_text=re.compile("No effect of .*: the policy wait evicts no job")
+    ).last
     expect(told).to_contain_text("file system (GB/s)")
     explorer.choose("policy", "kill")
     expect(explorer.title).to_have_text(re.compile("^kill, day "))

@@ -52,7 +52,7 @@ def test_without_checkpoints_their_controls_are_switched_off(tmp_path):
     paths = machine_of((Job(1, ("n1",)),), 2).save(tmp_path)
     panel = explore_advise(paths, within=60)
     assert panel.controls["bandwidth"].disabled and panel.controls["interval"].disabled
-    assert "intervals × (off: no application of the model writes" in panel.notes.value
+    assert '"checkpoint interval ×": no application of the model writes' in panel.notes.value
 
 
 def test_names_of_a_queue_are_text_not_html(tmp_path):

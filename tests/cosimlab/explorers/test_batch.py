@@ -136,7 +136,7 @@ def test_a_load_that_cannot_change_is_switched_off():
     at_once = Workload(SOURCE.jobs.assign(submit_time=0.0), "at once", System.of(32))
     panel = explore_batch(at_once)
     assert panel.controls["load"].disabled
-    assert "offered load (off: the jobs offer no load, or all" in panel.notes.value
+    assert 'No effect of "offered load": the jobs offer no load, or all' in panel.notes.value
     assert panel.text.value.startswith("at once: mean wait ")
     panel.controls["policy"].value = "FCFS"
     start = [block for bar in panel.figure.data[:2] for block in bar.base]

@@ -133,7 +133,7 @@ def test_every_knob_shows_what_the_simulator_says(name, values):
 
 def test_a_player_moves_the_event_and_the_other_way_round():
     panel = explore_coscheduling(event=2)
-    (player,) = [each for each in panel.children[0].children[0].children if isinstance(each, Play)]
+    (player,) = [each for each in panel.grid.children if isinstance(each, Play)]
     assert (player.value, player.max) == (2, panel.controls["event"].max)
     player.value = 5
     assert panel.settings["event"] == 5

@@ -11,6 +11,7 @@ from plotly.callbacks import Points
 import cosimlib.eviction
 from cosimlab.comparison import drain_or_evict
 from cosimlab.explorers import explore_eviction
+from cosimlab.explorers.answer import Answer
 from cosimlab.explorers.knobs import Knob
 from cosimlab.explorers.panel import Panel
 from cosimlab.figures.eviction import MEANING
@@ -238,7 +239,7 @@ def test_to_drain_is_compared_with_to_evict():
     panel.choose(notice=0, deadline=300.0)
     assert panel.text.value == plain and values["notice"] == 2
     panel.choose(nodes_needed=0)
-    assert "drain (off: no node is needed)" in panel.notes.value
+    assert 'No effect of "draining": no node is needed.' in panel.notes.value
     panel.choose(at=0.0, nodes_needed=100, notice=2)
     assert "draining cannot be simulated: windows=0.0; expected a window before" in panel.text.value
 
@@ -277,7 +278,7 @@ def test_a_panel_takes_away_what_the_next_picture_has_not():
         if n > 2:
             picture.add_hline(1.0)
             picture.data[0].text = "many"
-        return picture, f"{n} points", ()
+        return Answer(picture, f"{n} points")
 
     panel = Panel([Knob("n", 3, "points", high=9, whole=True)], draw)
     assert len(panel.figure.layout.shapes) == 1

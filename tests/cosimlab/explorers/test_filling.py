@@ -92,7 +92,7 @@ def assert_shows(panel, workload):
     idle = node_seconds(runs["not filled"], **window)["idle"] / HOUR
     assert f"(without containers {idle:,.1f})" in panel.text.value
     later = (chosen.start_time - runs["not filled"].start_time).mean() / 60
-    assert f"mean start {later:+,.2f} min" in panel.text.value
+    assert f"start {later:+,.2f} min later" in panel.text.value
     assert f"{int(chosen.held_up.sum()):,} job" in panel.text.value
 
 

@@ -64,7 +64,7 @@ def test_every_explorer_takes_any_log(name):
         told = " ".join([repr(panel), panel.text.value, panel.notes.value])
         assert "nan" not in told and " inf" not in told
         if name == "no-header":
-            assert "The machine is unknown; supposed are 64 nodes" in panel.notes.value
+            assert "The log names no machine; 64 nodes are assumed" in panel.notes.value
         if name == "wider-than-the-machine":
             assert "80 jobs wider than its machine are left out." in panel.notes.value
 
@@ -132,7 +132,7 @@ def test_what_is_taken_of_a_log():
     assert logs.busy(part, 50) is part
     few = log("some-requested-times")
     filled = logs.estimated(logs.fitting(few))
-    assert filled.notes == ("200 requested times are unknown; supposed are the run times.",)
+    assert filled.notes == ("200 requested times are unknown; run times are taken instead.",)
     missing = few.jobs["requested_time"].isna()
     given = filled.workload.jobs["requested_time"]
     assert (given[missing] == few.jobs["run_time"][missing].clip(lower=1)).all()

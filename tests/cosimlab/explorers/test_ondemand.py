@@ -214,11 +214,13 @@ def test_a_day_is_drawn_once_and_simulates_nothing(monkeypatch):
 def test_controls_without_effect_are_off_and_say_why():
     panel = explore_ondemand(jobs=JOBS, policy="kill")
     off = {name: control.tooltip for name, control in panel.controls.items() if control.disabled}
-    assert off == {"notice": "no burst is announced"}
+    assert off == {"notice": "bursts give no notice"}
     panel.choose(policy="reserve", announced="early")
     off = {name for name, control in panel.controls.items() if control.disabled}
     assert off == {"bandwidth"}
-    assert "file system (GB/s) (off: reserve evicts nobody)" in panel.notes.value
+    assert (
+        'No effect of "file system (GB/s)": the policy reserve evicts no job.' in panel.notes.value
+    )
     before = panel.figure.layout.title.text, panel.text.value
     panel.controls["bandwidth"].value = 25.0
     assert (panel.figure.layout.title.text, panel.text.value) == before
@@ -231,7 +233,7 @@ def test_a_workload_of_one_s_own():
         SMALL, memory_per_node=THETA.memory_per_node, node_bandwidth=THETA.node_bandwidth
     )
     assert_shows(panel, simulated(SOURCE, known, panel.settings))
-    assert "Unknown, and supposed as on Theta: memory (192 GB), " in panel.notes.value
+    assert "Unknown, and assumed as on Theta: memory (192 GB), " in panel.notes.value
     busy = busy_stretch(SOURCE, 20)
     few = explore_ondemand(SOURCE, jobs=20)
     assert_shows(few, simulated(busy, known, few.settings))
@@ -240,7 +242,7 @@ def test_a_workload_of_one_s_own():
 def test_logs_without_requests_or_with_a_single_job_are_shown():
     bare = Workload(SOURCE.jobs.drop(columns="requested_time"), "bare", SMALL)
     panel = explore_ondemand(bare, jobs=50)
-    assert "Requested times are unknown; supposed are the run times." in panel.notes.value
+    assert "Requested times are unknown; run times are taken instead." in panel.notes.value
     alone = explore_ondemand(SOURCE, jobs=1)
     assert "0 of 0 late" in repr(alone) and "nan" not in alone.text.value
 

@@ -62,7 +62,7 @@ def test_where_starts_are_unknown_days_are_compared_by_the_work_submitted():
     timeline = Timeline(log(starts=False, began=None), None, jobs=28)
     assert timeline.settings["period"] == (3, 3)
     drawing = timeline.drawing({"period": (3, 4)})
-    assert "<b>day 3 to day 4</b>: 42 jobs of 96, work submitted" in drawing
+    assert "<b>day 3 to day 4</b>: 42 jobs of 96, offered load of these days 1.4" in drawing
     assert VERMILION not in drawing
     now = {"period": (0, 0)}
     assert timeline.schedule(now).policy == "EASY"
@@ -126,3 +126,21 @@ def test_time_sharing_and_bursts_follow_the_days():
     panel.choose(period=(4, 5))
     assert panel.controls["day"].max == 2 and panel.settings["day"] <= 2
     assert "day shown 03-0" in panel.controls["day"].description
+
+
+def test_the_first_moment_is_full_and_has_many_jobs():
+    """One job holds all 20 nodes on a day; on the next, 19 jobs hold 19 of them, then 4 hold 20."""
+    wide = {"submit_time": 0.0, "run_time": DAY, "nodes": 20}
+    many = [{"submit_time": DAY + HOUR, "run_time": 2 * HOUR, "nodes": 1} for _ in range(19)]
+    few = [{"submit_time": DAY + 6 * HOUR, "run_time": 9 * HOUR, "nodes": 5} for _ in range(4)]
+    jobs = pd.DataFrame([wide, *many, *few]).assign(requested_time=DAY)
+    panel = explore_eviction(simulate_easy(Workload(jobs, "three kinds"), System.of(20)))
+    assert panel.settings["at"] == DAY + 2 * HOUR
+    assert "At the moment shown, 19 jobs run on 19 nodes." in panel.notes.value
+    fewer = Workload(jobs.drop(index=1), "18 of 20 are not full")
+    panel = explore_eviction(simulate_easy(fewer, System.of(20)))
+    assert panel.settings["at"] == DAY + 10.5 * HOUR
+    assert "At the moment shown, 4 jobs run on 20 nodes." in panel.notes.value
+    only = Workload(jobs[:1], "one job")
+    panel = explore_eviction(simulate_easy(only, System.of(20)))
+    assert panel.settings["at"] == DAY / 2 and "1 job runs on 20 nodes" in panel.notes.value

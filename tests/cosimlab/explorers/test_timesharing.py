@@ -169,7 +169,7 @@ def test_a_log_is_simulated_on_its_machine_or_another():
     panel = explore_timesharing(log, jobs=50, overhead=0.1)
     assert panel.settings["load"] == offered_load(busy_stretch(log, 50), log.machine)
     assert panel.controls["seed"].disabled
-    assert "A node's memory is supposed to be 8 GB, twice what 99 %" in panel.notes.value
+    assert "A node's memory is assumed to be 8 GB, twice what 99 %" in panel.notes.value
     workload = with_node_memory(busy_stretch(log, 50))
     at = panel.settings["at"]
     shared = simulate_timesharing(workload, workload.machine, overhead=0.1, sample=_around(at))
@@ -189,7 +189,7 @@ def test_a_machine_for_a_log_is_given_derived_or_resized():
     given = explore_timesharing(bare, System.of(40))
     assert given.settings["load"] == pytest.approx(offered_load(SOURCE, System.of(40)))
     assert "counts as nothing" in given.notes.value
-    assert "supposed are 11 nodes" in explore_timesharing(bare).notes.value
+    assert "11 nodes are assumed" in explore_timesharing(bare).notes.value
     some = explore_timesharing(SOURCE, System.of(2))
     assert "wider than its machine are left out" in some.notes.value
 
