@@ -248,7 +248,8 @@ def make(workload: Workload | None = None, system: System | None = None, **knobs
     """
     if workload is None:
         workload = with_scaled_estimates(lublin(2000, nodes=128, load=0.9, seed=0))
-    return BatchEnv(workload, workload.machine if system is None else system, **knobs)
+    machine = check.machine(system or workload.machine, workload.name)
+    return BatchEnv(workload, machine, **knobs)
 
 
 gymnasium.register(ID, entry_point=make)

@@ -232,7 +232,8 @@ class SweepTable(pd.DataFrame):
         dimensions = list(dict.fromkeys([*self._arguments, *others]))
         repeated = self[self.duplicated(dimensions)]
         if not repeated.empty:
-            place = ", ".join(f"{name}={repeated[name].iloc[0]!r}" for name in dimensions)
+            first = repeated[dimensions].iloc[:1].to_dict("records")[0]
+            place = ", ".join(f"{name}={value!r}" for name, value in first.items())
             raise ValueError(
                 f"several rows with {place}; expected one: give to_xarray the names of columns "
                 "that tell them apart"

@@ -26,6 +26,7 @@ SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z*])")
 SHORTEST_SENTENCE = 30
 """Letters; a shorter one, such as "Yes.", is shown with the next."""
 FIGURE_NUMBER = re.compile(r"figure (\d+)(.*)")
+"""A figure's number in the paper; tables and slides have none, and keep their places."""
 
 
 class Figure(NamedTuple):
@@ -148,8 +149,10 @@ class Run:
     def redrawn(self) -> list[Figure]:
         """The figures that are in the paper, in the paper's order."""
         found = [figure for figure in self.figures if figure.redraws]
-        numbered = iter(sorted(filter(_number, found), key=_number))
-        return [next(numbered) if _number(figure) else figure for figure in found]
+        numbers = [FIGURE_NUMBER.fullmatch(figure.redraws) for figure in found]
+        keys = {place: (int(match[1]), match[2]) for place, match in enumerate(numbers) if match}
+        order = dict(zip(keys, sorted(keys, key=keys.__getitem__), strict=True))
+        return [found[order.get(place, place)] for place in range(len(found))]
 
     @property
     def own(self) -> list[Figure]:
@@ -199,8 +202,3 @@ def _figure(page: Path, redraws: str) -> Figure:
     drawn = go.Figure(layout={name: layout.get(name) for name in ("title", "meta")})
     return Figure(page, title(drawn) or page.stem, caption(drawn), redraws)
 
-
-def _number(figure: Figure) -> tuple[int, str] | None:
-    """Which figure of the paper it is, as something to sort by; None of a table or a slide."""
-    found = FIGURE_NUMBER.fullmatch(figure.redraws)
-    return (int(found[1]), found[2]) if found else None
