@@ -201,4 +201,3 @@ def _figure(page: Path, redraws: str) -> Figure:
     layout = json.loads(page.with_suffix(".json").read_text(encoding="utf-8")).get("layout", {})
     drawn = go.Figure(layout={name: layout.get(name) for name in ("title", "meta")})
     return Figure(page, title(drawn) or page.stem, caption(drawn), redraws)
-
