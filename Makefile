@@ -35,7 +35,7 @@ RUNS := $(patsubst notebooks/%.ipynb,figures/%/run.json,$(NOTEBOOKS))
 FOLDERS := $(RUNS:/run.json=)
 LIBRARY := $(shell find cosimlib cosimlab -name '[!.]*.py') $(wildcard data/*.csv)
 PAPERS := $(addprefix notebooks/papers/,__init__.py claims.py paper.py)
-PAGES := $(addprefix notebooks/papers/,gallery.html gallery.py scorecard.py)
+PAGES := $(addprefix notebooks/papers/,gallery.html gallery.py reading.py results.py scorecard.html scorecard.py)
 
 .PHONY: help setup report reproduce runs test lab app docs zoo bench check notebooks lock clean FORCE
 .PHONY: $(FOLDERS) $(FOLDERS:=/)

@@ -20,6 +20,9 @@ sb3-contrib's MaskablePPO. An impossible action is replaced by the first possibl
 **Reward**: minus the increase of the episode's average bounded slowdown while time passes. Each job
 begins with a slowdown of 1, so the rewards of an episode add up to 1 minus the average bounded
 slowdown of its schedule.
+
+Importing this module registers the id `ID`, so that ``gymnasium.make("cosimlab/Batch-v0")`` makes
+an environment.
 """
 
 import math
@@ -36,6 +39,7 @@ from cosimlib.batch.simulation import prepared
 from cosimlib.extras import needed_by
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
+from cosimlib.synthetic import lublin, with_scaled_estimates
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
 from cosimlib.workload import InvalidWorkloadError, Workload, check_run
@@ -50,6 +54,9 @@ HORIZONS = (10 * MINUTE, HOUR, 4 * HOUR, 12 * HOUR, DAY)
 
 LONGEST = math.log1p(WEEK)
 """The logarithm at which times count as 1."""
+
+ID = "cosimlab/Batch-v0"
+"""The name of the environment in Gymnasium's register."""
 
 FEATURES = 5
 """Numbers that the agent sees per waiting job."""
@@ -215,6 +222,37 @@ class BatchEnv(gymnasium.Env):
     def _info(self) -> dict[str, Any]:
         """The instant, in seconds, and the mask."""
         return {"now": float(self._machine.state.now), "action_mask": self.action_masks()}
+
+
+def make(workload: Workload | None = None, system: System | None = None, **knobs: Any) -> BatchEnv:
+    """The environment as ``gymnasium.make("cosimlab/Batch-v0", ...)`` makes it.
+
+    Parameters
+    ----------
+    workload : Workload, optional
+        By default 2,000 jobs of `lublin` for 128 nodes, at a load of 0.9, which ask for exactly
+        their run times.
+    system : System, optional
+        By default the machine of the workload.
+    **knobs
+        Keyword arguments of `BatchEnv`.
+
+    Examples
+    --------
+    >>> import cosimlab as lab
+    >>> import gymnasium
+    >>> environment = gymnasium.make(lab.gym.ID, window=8, jobs=64)
+    >>> observation, info = environment.reset(seed=0)
+    >>> observation["waiting"].shape
+    (8, 5)
+    """
+    if workload is None:
+        workload = with_scaled_estimates(lublin(2000, nodes=128, load=0.9, seed=0))
+    machine = check.machine(system or workload.machine, workload.name)
+    return BatchEnv(workload, machine, **knobs)
+
+
+gymnasium.register(ID, entry_point=make)
 
 
 @kernel

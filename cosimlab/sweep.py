@@ -30,7 +30,7 @@ from itertools import product
 from pathlib import Path
 from threading import Thread
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import joblib
 import numpy as np
@@ -40,6 +40,7 @@ from tqdm import tqdm
 
 from cosimlab.folders import check_folder
 from cosimlib import checks as check
+from cosimlib.extras import needed_by
 from cosimlib.files import write_whole
 
 SEED, ERROR = "seed", "error"
@@ -80,7 +81,7 @@ def sweep(
     executor: Workers = None,
     folder: str | Path | None = None,
     errors: Literal["table", "raise"] = "table",
-) -> pd.DataFrame:
+) -> "SweepTable":
     """Table of a function's rows, for every point of a grid and every seed; computed in parallel.
 
     Parameters
@@ -114,10 +115,10 @@ def sweep(
 
     Returns
     -------
-    pd.DataFrame
-        The arguments of the grid, `seed` if there are seeds, and the columns of the rows; in the
-        order of the grid, with the last argument changing fastest, then the seeds; the order of
-        computation does not matter.
+    SweepTable
+        A data frame: the arguments of the grid, `seed` if there are seeds, and the columns of the
+        rows; in the order of the grid, with the last argument changing fastest, then the seeds; the
+        order of computation does not matter. Its `to_xarray` gives an array per column instead.
 
     Raises
     ------
@@ -179,6 +180,65 @@ def sweep(
                 _write(place, cells[number], outcome)
             bar.update()
     return _table(cells, columns, done)
+
+
+class SweepTable(pd.DataFrame):
+    """The data frame of a sweep, which knows the arguments of its grid.
+
+    What is selected or computed from it is an ordinary data frame.
+    """
+
+    _metadata: ClassVar[list[str]] = ["_arguments"]
+    _arguments: list[str]
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        """The class of what pandas makes from it."""
+        return pd.DataFrame
+
+    def to_xarray(self, *others: str) -> Any:
+        """Arrays over the grid: one dimension per argument, and one for seeds.
+
+        Parameters
+        ----------
+        *others : str
+            Columns that are dimensions, too, where a cell has several rows.
+
+        Returns
+        -------
+        xarray.Dataset
+            A variable per remaining column.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed; it is in the extra ``xarray``.
+        ValueError
+            If there is no such column, or several rows have the same place in the grid.
+
+        Examples
+        --------
+        >>> import cosimlab as lab
+        >>> def power(base, exponent):
+        ...     return {"power": base**exponent}
+        >>> table = lab.sweep(power, {"base": [2, 3], "exponent": [1, 2, 3]})
+        >>> table.to_xarray()["power"].sel(base=3).values.tolist()
+        [3, 9, 27]
+        """
+        with needed_by("to_xarray"):
+            import xarray  # noqa: F401  pandas needs it
+        for name in others:
+            check.choice("others", name, [*self.columns])
+        dimensions = list(dict.fromkeys([*self._arguments, *others]))
+        repeated = self[self.duplicated(dimensions)]
+        if not repeated.empty:
+            first = repeated[dimensions].iloc[:1].to_dict("records")[0]
+            place = ", ".join(f"{name}={value!r}" for name, value in first.items())
+            raise ValueError(
+                f"several rows with {place}; expected one: give to_xarray the names of columns "
+                "that tell them apart"
+            )
+        return pd.DataFrame(self).set_index(dimensions).to_xarray()
 
 
 def bar_options() -> dict[str, bool]:
@@ -453,7 +513,7 @@ def _write(folder: Path, cell: _Cell, rows: list[Row]) -> None:
         raise OSError(error.errno, reason, str(folder)) from error
 
 
-def _table(cells: list[_Cell], columns: list[str], outcomes: Mapping[int, Outcome]) -> pd.DataFrame:
+def _table(cells: list[_Cell], columns: list[str], outcomes: Mapping[int, Outcome]) -> SweepTable:
     """The rows of all cells, in order; a cell that failed is a row with the text of its error."""
     records = []
     for cell in cells:
@@ -462,7 +522,8 @@ def _table(cells: list[_Cell], columns: list[str], outcomes: Mapping[int, Outcom
         records += [{**cell.labels, **row} for row in rows]
     found = sorted((name for record in records for name in record), key=ERROR.__eq__)
     failed = [record for record in records if ERROR in record]
-    table = pd.DataFrame(records, columns=[*dict.fromkeys([*columns, *found])])
+    table = SweepTable(records, columns=[*dict.fromkeys([*columns, *found])])
+    table._arguments = columns
     if failed:
         share = f"{len(failed)} of {len(cells)} cells failed; see the column {ERROR!r}"
         warnings.warn(f"{share}. The first: {failed[0]}", SweepWarning, stacklevel=3)

@@ -12,6 +12,7 @@ EXTRAS = {
     "plotly": "figures",
     "pyarrow": "parquet",
     "voila": "app",
+    "xarray": "xarray",
 }
 """The extra of the project that has an optional package."""
 

@@ -1,8 +1,8 @@
 """Builds the documentation into build/docs/html, offline: ``python -m docs.build``.
 
 Sphinx reads a folder of copies: the pages of `docs/`, those of other folders that they lead to, the
-executed notebooks with live figures, a page per system and the reference. Links between files of
-the repository become links between pages; to files without a page, they become text.
+executed notebooks with live figures, a page per system, the plots and the reference. Links between
+files of the repository become links between pages; to files without a page, they become text.
 """
 
 import os
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from docs.figures import copy_notebook, write_library
+from docs.plots import plots
 from docs.reference import reference_pages
 from docs.systems import stored_table, system_pages
 
@@ -64,6 +65,8 @@ def stage(source: Path) -> None:
             if origin.parent.name == "results":
                 stored = stored_table(ROOT, notebook_of(origin))
                 text += f"\n## Verdicts of runs at paper scale\n\n{stored}\n"
+            if origin.name == "plots.md":
+                text += f"\n{plots()}"
             target.write_text(text, encoding="utf-8")
     systems = system_pages(ROOT, lambda text, at: relink(text, at, places))
     for name, text in {**systems, **reference_pages()}.items():

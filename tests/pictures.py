@@ -1,5 +1,6 @@
-"""Small pictures of the notebooks for the front page: ``python -m tests.pictures`` draws them anew.
+"""Small pictures of the notebooks for the docs: ``python -m tests.pictures`` draws them anew.
 
+``python -m tests.pictures recipes/dask`` draws those of the notebooks that are named.
 Each is one of the images that its notebook is stored with, drawn smaller by Chromium.
 """
 
@@ -7,6 +8,7 @@ import base64
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 from tests.suites import ROOT
@@ -23,20 +25,21 @@ SHOWN = {
     "6-ondemand": "Figure 1",
     "7-nodes": "Figure 9a",
     **{f"explore/{path.stem}": "" for path in ROOT.glob("notebooks/explore/*.ipynb")},
+    **{f"recipes/{path.stem}": "" for path in ROOT.glob("notebooks/recipes/*.ipynb")},
 }
 """Notebooks, and how the title of the picture begins that stands for each."""
 
 
 def main() -> None:
-    """Draw all pictures."""
+    """Draw all pictures, or those of the notebooks that are named."""
     from playwright.sync_api import sync_playwright
 
     chromium = os.environ.get("BROWSER_PATH") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page()
-        for name, title in SHOWN.items():
-            image = stored_image(ROOT / "notebooks" / f"{name}.ipynb", title)
+        for name in sys.argv[1:] or SHOWN:
+            image = stored_image(ROOT / "notebooks" / f"{name}.ipynb", SHOWN[name])
             page.set_content(f'<img width={WIDTH} src="data:image/{image}">')
             page.locator("img").screenshot(path=picture(name))
         browser.close()

@@ -54,7 +54,7 @@ Otherwise the cells of these notebooks run in this process, those of papers on s
 """
 
 SUITES = {
-    "strict": ("notebooks/[!i]*.ipynb",),
+    "strict": ("notebooks/[!i]*.ipynb", "notebooks/recipes/*.ipynb"),
     "lax": ("notebooks/index.ipynb", "notebooks/explore/*.ipynb"),
 }
 

@@ -1,5 +1,6 @@
 """Pages: links, live figures, names, lengths, and what their Python prints."""
 
+import doctest
 import inspect
 import json
 import re
@@ -10,6 +11,7 @@ import cosimlab as lab
 import cosimlib as cs
 from docs.build import notebook_of, relink, staged_places
 from docs.figures import PLOTLY, copy_notebook
+from docs.plots import PLOTS, example_figure
 from docs.reference import reference_pages
 from docs.systems import SYSTEMS, opening, section, system_pages
 from tests import pages
@@ -111,6 +113,21 @@ def test_the_reference_has_every_name_of_the_front_doors_and_of_the_rooms():
             ]
             assert not missing, f"{room}: {missing}"
     assert pages.keys() == known
+
+
+@pytest.mark.parametrize("name", [name for names in PLOTS.values() for name in names])
+def test_the_example_of_a_plot_draws_what_it_shows(name):
+    assert len(example_figure(name).data) >= 1
+    text = inspect.getdoc(getattr(lab.figures, name))
+    parsed = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    report = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert runner.run(parsed, out=report.append).failed == 0, "".join(report)
+
+
+def test_a_plot_without_an_example_is_named():
+    with pytest.raises(ValueError, match=r"lab\.figures\.plot_table: its docstring has no example"):
+        example_figure("plot_table")
 
 
 def test_figures_are_live_and_names_in_them_end_no_script(tmp_path):

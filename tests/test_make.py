@@ -59,7 +59,8 @@ def project(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     texts = {f"notebooks/{name}.ipynb": text for name, text in NOTEBOOKS.items()}
-    names = ("__init__.py", "claims.py", "paper.py", "gallery.py", "gallery.html", "scorecard.py")
+    names = ("__init__.py", "claims.py", "paper.py", "gallery.py", "gallery.html", "reading.py")
+    names += ("results.py", "scorecard.html", "scorecard.py")
     texts |= {f"notebooks/papers/{name}": "" for name in (*names, "maurya2020/measures.py")}
     texts |= {
         "cosimlib/batch/easy.py": "",

@@ -155,6 +155,7 @@ def mean_costs(table: pd.DataFrame, *, cost: str = "cost") -> pd.DataFrame:
         notice, paired by window. ``["mean"].idxmin()`` is the row of the best.
     """
     check.columns(table, ("window", "notice", cost))
+    check.that("table", f"of {len(table)} rows", len(table) > 0, "a row per window and notice")
     costs = table.pivot_table(values=cost, index="window", columns="notice", aggfunc="mean")
     above = costs.sub(costs[costs.mean().idxmin()], axis=0)
     parts = table.groupby("notice")[["running", "idle", "lost", "blocked", "killed"]].mean()

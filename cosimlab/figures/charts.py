@@ -274,11 +274,11 @@ def areas(
     --------
     >>> import pandas as pd
     >>> import cosimlab as lab
-    >>> table = pd.DataFrame({"day": [0, 1] * 2, "nodes": [4, 1, 0, 3]})
-    >>> table["owner"] = ["host", "host", "user", "user"]
+    >>> table = pd.DataFrame({"day": [0, 1, 2, 3] * 2, "nodes": [4, 1, 2, 4, 0, 3, 1, 0]})
+    >>> table["owner"] = ["host"] * 4 + ["user"] * 4
     >>> figure = lab.figures.areas(table, x="day", y="nodes", group="owner")
     >>> [(area.name, area.y) for area in figure.data]
-    [('host', (4, 1)), ('user', (0, 3))]
+    [('host', (4, 1, 2, 4)), ('user', (0, 3, 1, 0))]
     """
     check_table(table, x, y, group)
     if nothing := nothing_to_draw(table, y, title, why):

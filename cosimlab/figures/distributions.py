@@ -307,7 +307,8 @@ def boxes(
     >>> import cosimlab as lab
     >>> row = ["EASY", 1.0, 1.2, 2.0, 7.0, 15.0, 21.5]
     >>> table = pd.DataFrame([row], columns=["policy", *lab.figures.BOX])
-    >>> lab.figures.boxes(table, x="policy", labels={"value": "slowdown"}).data[0].median
+    >>> figure = lab.figures.boxes(table, x="policy", labels={"value": "slowdown"})
+    >>> figure.data[0].median
     (2.0,)
     """
     check_table(table, x, group, *BOX)

@@ -88,7 +88,21 @@ def point_trace(nodes: int, deadline: float) -> go.Scatter:
 def plot_trade_off(
     spectrum: EvictionSpectrum, plan: EvictionPlan, deadline: float, *, title: str
 ) -> CaptionedFigure:
-    """The loss surface with the plan's nodes and deadline (seconds) marked; beside it the jobs."""
+    """The loss surface with the plan's nodes and deadline (seconds) marked; beside it the jobs.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlab as lab
+    >>> import cosimlib as cs
+    >>> held = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
+    >>> times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    >>> problem = cs.EvictionProblem(pd.DataFrame(held | times), nodes_needed=64, horizon=600)
+    >>> spectrum, plan = cs.solve_spectrum(problem), cs.solve_dynamic(problem)
+    >>> figure = lab.figures.plot_trade_off(spectrum, plan, 60.0, title="Three jobs on 128 nodes")
+    >>> figure.layout.title.text
+    'Three jobs on 128 nodes'
+    """
     check.instance("spectrum", spectrum, EvictionSpectrum)
     if not len(plan.problem):
         return plot_empty(title, NO_JOBS)

@@ -82,6 +82,18 @@ def plot_gantt(
         nodes has no end.
     names : sequence of str, optional
         The name of each job, by default its row. Many blocks are not labeled.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlab as lab
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2, 3], "run_time": [3600, 7200, 1800, 3600]}
+    >>> jobs = pd.DataFrame(times | {"nodes": [3, 4, 1, 2]}).eval("requested_time = run_time")
+    >>> schedule = cs.simulate_easy(cs.Workload(jobs, "four jobs"), cs.System.of(4))
+    >>> figure = lab.figures.plot_gantt(schedule, names=["a", "b", "c", "d"])
+    >>> figure.layout.title.text
+    'EASY, four jobs'
     """
     check_schedule(schedule)
     check.window(-np.inf if start is None else start, np.inf if end is None else end)
@@ -203,6 +215,16 @@ def plot_batch(schedule: Schedule, *, title: str) -> go.Figure:
     schedule : Schedule
         Of one partition, and some hundreds of jobs: a browser is slow with many thousands.
     title : str
+
+    Examples
+    --------
+    >>> import cosimlab as lab
+    >>> import cosimlib as cs
+    >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(200, load=0.9, seed=1), seed=1)
+    >>> schedule = cs.simulate_easy(log, log.machine)
+    >>> figure = lab.figures.plot_batch(schedule, title="Nodes, use and queue under EASY")
+    >>> [trace.name for trace in figure.data]
+    ['in turn', 'overtook a job submitted before it', 'in use', 'waiting']
     """
     check.instance("schedule", schedule, Schedule)
     picture = make_subplots(

@@ -225,6 +225,19 @@ def plot_use(
     start, end : float
         The window, seconds.
     title : str
+
+    Examples
+    --------
+    >>> import cosimlab as lab
+    >>> import cosimlib as cs
+    >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(100, load=0.7, seed=1), seed=1)
+    >>> policies = [None, "A", "B"]
+    >>> runs = [cs.simulate_filling(log, log.machine, policy=policy) for policy in policies]
+    >>> figure = lab.figures.plot_use(
+    ...     runs, chosen=runs[1].policy, start=0, end=86_400, title="Fillers for a day"
+    ... )
+    >>> len(figure.data)
+    9
     """
     # The names of policies stand between the panels.
     picture = make_subplots(cols=2, horizontal_spacing=0.23)

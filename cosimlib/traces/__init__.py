@@ -15,7 +15,7 @@ from cosimlib import checks as check
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.alibaba import read_alibaba, read_openb
 from cosimlib.traces.batsim import is_batsim, read_batsim
-from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name
+from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name, suggestion
 from cosimlib.traces.columns import read_columns
 from cosimlib.traces.oddities import oddities
 from cosimlib.traces.pbs import is_pbs, read_pbs
@@ -151,8 +151,8 @@ def load(
             raise IsADirectoryError(f"{path} is a directory; give the path of a log")
         if not path.is_file():
             raise FileNotFoundError(
-                f"no trace at {name_or_path}: neither a file nor a known trace; known are "
-                f"{', '.join(TRACES)}"
+                f"no trace at {name_or_path}: neither a file nor a known trace; "
+                f"{suggestion(str(name_or_path))}"
             )
         return _printed(_read(path, options), options)
     trace = TRACES[known]

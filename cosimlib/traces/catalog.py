@@ -11,6 +11,7 @@ they can be had; those named openb are pods and nodes of a GPU cluster of Alibab
 for UniLu-Gaia, RICC and ANL-Intrepid: a download of these is checked only to be complete gzip.
 """
 
+import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -229,8 +230,18 @@ def _listed(name: str) -> str:
     """The key in `TRACES` of a name; raise if there is none."""
     known = known_name(name)
     if known is None:
-        raise KeyError(f"no known trace {name!r}; known are {', '.join(TRACES)}")
+        raise KeyError(f"no known trace {name!r}; {suggestion(name)}")
     return known
+
+
+def suggestion(name: str) -> str:
+    """What to say of an unknown name: the known name that is like it, and all known names."""
+    names = {known.lower(): known for known in TRACES}
+    stem = _stem(name.strip())
+    begun = [known for known in names if stem and known.startswith(stem)]
+    like = begun or difflib.get_close_matches(stem, names, n=1)
+    asked = f"did you mean {names[like[0]]}? " if like else ""
+    return f"{asked}known are {', '.join(TRACES)}"
 
 
 def _folders(folder: str | Path | None) -> list[Path]:

@@ -1,6 +1,7 @@
 """A run of a paper's notebook: its data, its figures as they are published, and its scorecard."""
 
 import html
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,9 @@ MARKUP = re.compile(r"<|&(?=#?\w+;)")
 """What a browser would take for HTML in a table's cell; a log's name may hold it."""
 NUMBER = re.compile(r"\d+[a-z]?")
 """A figure's number in the paper."""
+TABLE = re.compile(r"table-(\d+)")
+PUBLISHED = "published.json"
+"""The file of a run that lists its figures: a name, and what of the paper it redraws."""
 SHOWN = [
     "number",
     "claim",
@@ -52,6 +56,8 @@ class Paper:
         Whether these are the paper's data. On others nothing is judged.
     used : float, optional
         Share of a log's node-hours that is used, as `cs.metrics.share_used` gives it.
+    numbered : bool, default True
+        Whether numbers of figures are those of the paper. A study of our own has its own numbers.
     """
 
     def __init__(
@@ -63,8 +69,10 @@ class Paper:
         output: str | Path = "",
         own: bool = True,
         used: float | None = None,
+        numbered: bool = True,
     ) -> None:
         self.system, self.own, self.output = system, own, output
+        self.numbered = numbered
         self.publisher = Publisher(output, data, paper=citation, used=used)
         self.data = self.publisher.data
 
@@ -76,6 +84,7 @@ class Paper:
         *,
         note: str = "",
         data: str = "",
+        redraws: str = "",
     ) -> go.Figure:
         """Publish a figure, the paper's or your own, with the table that it draws.
 
@@ -91,6 +100,9 @@ class Paper:
             What a reader must know who sees the figure alone.
         data : str
             What the figure shows, where that is not the run's data.
+        redraws : str
+            What of the paper it draws anew, such as ``"slide: Average wait"``. By default a name
+            that is a number says so: ``"1a"`` is the paper's figure 1a, ``"table-1"`` its table 1.
 
         Returns
         -------
@@ -99,11 +111,22 @@ class Paper:
         """
         check.instance("figure", figure, go.Figure)
         check.instance("table", table, pd.DataFrame)
+        redraws = redraws or (_printed_as(name) if self.numbered else "")
         name = f"figure-{name}" if NUMBER.fullmatch(name) else name
         publisher = self.publisher
         if data:
             publisher = Publisher(self.output, data, paper=publisher.paper)
-        return publisher.publish(figure, name, table, note=note)
+        published = publisher.publish(figure, name, table, note=note)
+        if self.output:
+            self._list(name, redraws)
+        return published
+
+    def _list(self, name: str, redraws: str) -> None:
+        """Add a figure to the list of the run; one that is shown again keeps its place."""
+        path = Path(self.output) / PUBLISHED
+        listed = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        listed[name] = redraws
+        write_whole(path, (json.dumps(listed, indent=2, ensure_ascii=False) + "\n").encode())
 
     def scorecard(
         self,
@@ -130,6 +153,14 @@ class Paper:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, table.to_csv(index=False, lineterminator="\n").encode())
         return _shown(table, claims.data)
+
+
+def _printed_as(name: str) -> str:
+    """What the paper calls a figure of such a name; "" where the name is no number."""
+    if NUMBER.fullmatch(name):
+        return f"figure {name}"
+    found = TABLE.fullmatch(name)
+    return f"table {found[1]}" if found else ""
 
 
 def _shown(table: pd.DataFrame, data: str) -> "Styler":

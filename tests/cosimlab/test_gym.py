@@ -55,6 +55,18 @@ def test_an_environment_needs_a_workload_and_a_system(workload, system, message)
         BatchEnv(workload, system)
 
 
+def test_gymnasium_makes_an_environment_by_its_id():
+    workload = of((0, 5, 5, 2), (1, 9, 9, 3), (1, 2, 4, 1))
+    environment = gymnasium.make("cosimlab/Batch-v0", workload=workload, system=System.of(4))
+    assert isinstance(environment.unwrapped, BatchEnv)
+    assert environment.unwrapped.workload is workload and environment.unwrapped.window == 32
+    by_default = gymnasium.make("cosimlab/Batch-v0", window=8, jobs=4)
+    assert by_default.unwrapped.system.total_nodes == 128
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(by_default.unwrapped, skip_render_check=True)
+
+
 def test_gymnasiums_own_checks_pass():
     environment = BatchEnv(of((0, 5, 5, 2), (1, 9, 9, 3), (1, 2, 4, 1)), System.of(4), jobs=2)
     with warnings.catch_warnings():

@@ -1,5 +1,7 @@
 """Runs of a paper's notebook: figures by their numbers, and verdicts on the paper's data only."""
 
+import json
+
 import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
@@ -8,7 +10,7 @@ import pytest
 import cosimlab as lab
 from cosimlab.figures import caption
 from papers.claims import JUDGED, Samples
-from papers.paper import Paper
+from papers.paper import PUBLISHED, Paper
 
 ATTACK = "<img src=x onerror=\"document.title='run'\"></script><script>run()</script><a href='x'>"
 TEXT = ATTACK.replace("<", "&lt;")
@@ -37,6 +39,26 @@ def test_a_reader_s_own_figure_is_published_under_any_name(tmp_path):
     assert {path.stem for path in tmp_path.glob("*.csv")} == {"mine"}
     assert caption(shown) == ["Someone 2020 · data: six made-up jobs"]
     assert paper().show("mine", figure, TABLE).layout.title.text == "Mine"
+
+
+def test_a_run_lists_its_figures_in_order_and_what_they_redraw(tmp_path):
+    figure = px.scatter(TABLE, y="y")
+    run = paper(output=tmp_path)
+    for name in ("7b", "mine", "table-1", "7b"):
+        run.show(name, figure, TABLE)
+    run.show("wait", figure, TABLE, redraws="slides: waits")
+    listed = json.loads((tmp_path / PUBLISHED).read_text())
+    assert list(listed.items()) == [
+        ("figure-7b", "figure 7b"),
+        ("mine", ""),
+        ("table-1", "table 1"),
+        ("wait", "slides: waits"),
+    ]
+
+
+def test_numbers_of_our_own_study_are_not_those_of_a_paper(tmp_path):
+    paper(output=tmp_path, numbered=False).show("1", px.scatter(TABLE, y="y"), TABLE)
+    assert json.loads((tmp_path / PUBLISHED).read_text()) == {"figure-1": ""}
 
 
 @pytest.mark.parametrize(

@@ -64,4 +64,5 @@ def open_paper(study: Study, output: str) -> Paper:
         output=output,
         own=study.own,
         used=study.used,
+        numbered=False,
     )

@@ -1,6 +1,8 @@
 """`sweep`: its table, its order, and what it refuses before anything runs."""
 
 import itertools
+import pickle
+import sys
 import threading
 import warnings
 from importlib import import_module
@@ -29,6 +31,40 @@ def test_the_table_is_that_of_three_loops(xs, factors, seeds):
     ]
     found = sweep(product, {"x": xs, "by": factors}, seeds)
     pd.testing.assert_frame_equal(found, pd.DataFrame(expected))
+
+
+def test_the_arrays_of_a_sweep_have_a_dimension_per_argument_and_one_for_seeds():
+    pytest.importorskip("xarray")
+    arrays = sweep(product, {"x": [1, 2, 3], "by": [0.5, 1.0]}, range(4)).to_xarray()
+    assert dict(arrays.sizes) == {"x": 3, "by": 2, "seed": 4} and [*arrays] == ["product"]
+    assert arrays["product"].sel(x=3, by=0.5, seed=2) == 3.5
+
+
+def test_several_rows_of_a_cell_need_a_dimension_of_their_own():
+    pytest.importorskip("xarray")
+    found = sweep(multiples, {"x": [3, 4]}, [1, 2])
+    with pytest.raises(ValueError, match="several rows with x=3, seed=2; expected one: give"):
+        found.to_xarray()
+    arrays = found.to_xarray("times")
+    assert dict(arrays.sizes) == {"x": 2, "seed": 2, "times": 2}
+    assert np.isnan(arrays["multiple"].sel(x=3, seed=1, times=1))
+    with pytest.raises(ValueError, match="others='scheme'"):
+        found.to_xarray("scheme")
+
+
+def test_without_xarray_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    found = sweep(product, {"x": [1], "by": [2]}, [0])
+    with pytest.raises(
+        ImportError, match=r'to_xarray needs xarray: pip install "cosimlib\[xarray\]'
+    ):
+        found.to_xarray()
+
+
+def test_what_is_computed_from_a_sweep_is_an_ordinary_frame():
+    found = sweep(product, {"x": [1, 2], "by": [2]}, [0])
+    assert type(found.query("x == 1")) is type(found[["x"]]) is pd.DataFrame
+    assert type(pickle.loads(pickle.dumps(found)).copy()) is pd.DataFrame
 
 
 def test_a_cell_may_have_many_rows_or_none():

@@ -139,7 +139,9 @@ def test_names_in_any_case_and_names_of_files_are_recognized(project, name):
 
 @pytest.mark.parametrize("function", [find_trace, fetch_trace])
 def test_the_error_for_an_unknown_name_lists_the_known_ones(function):
-    with pytest.raises(KeyError, match=r"no known trace 'KTH'; known are KTH-SP2, SDSC-SP2"):
+    with pytest.raises(
+        KeyError, match=r"no known trace 'KTH'; did you mean KTH-SP2\? known are KTH-SP2, SDSC"
+    ):
         function("KTH")
 
 
@@ -249,5 +251,11 @@ def test_a_reader_added_to_the_table_is_used(tmp_path, monkeypatch):
 def test_the_error_for_neither_a_name_nor_a_file_lists_the_known_names():
     with pytest.raises(FileNotFoundError, match=r"no trace at KTH: neither a file nor"):
         load("KTH")
+    with pytest.raises(FileNotFoundError, match=r"did you mean KTH-SP2\? known are"):
+        load("KTH")
+    with pytest.raises(KeyError, match=r"did you mean HPC2N\? known are"):
+        fetch_trace("HPC2")
+    with pytest.raises(FileNotFoundError, match=r"a known trace; known are"):
+        load("nothing like it.swf")
     with pytest.raises(FileNotFoundError, match=r"no trace at missing\.swf: neither a file"):
         load("missing.swf")
