@@ -8,6 +8,10 @@ Python calls a compiled function through a wrapper, which takes about as long to
 kernel itself. Most kernels are only called by other kernels, which need no wrapper. So a `Kernel`
 keeps two compiled forms: one for calls from Python, and one for calls from kernels. Each is
 compiled when it is first called.
+
+Numba would optimise the form for kernels, make machine code of it, and then do both again in every
+kernel that calls it, and in every one that calls that. So this form is only translated to LLVM's
+language and linked, and the kernel that Python calls is optimised with all that it calls, once.
 """
 
 import gc
@@ -26,8 +30,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from llvmlite.binding import parse_assembly
 from numba import types
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -37,6 +44,9 @@ KEEP_SECONDS = 24 * 3600.0
 
 OPTIONS = {"nopython": True, "nogil": True, "boundscheck": None, "no_cfunc_wrapper": True}
 """Nothing calls a kernel from C, which would need a wrapper of its own."""
+
+ENVIRONMENT = "_ZN08NumbaEnv"
+"""How the name of a variable begins that holds the environment of a compiled function."""
 
 _warned: set[Path] = set()
 """Folders of which a warning was given."""
@@ -69,9 +79,11 @@ class Kernel(CPUDispatcher):
     @cached_property
     def inner(self) -> CPUDispatcher:
         """The form for calls from kernels."""
-        inner = CPUDispatcher(self.py_func, targetoptions=OPTIONS | {"no_cpython_wrapper": True})
-        _cache_in(inner, self.folder / "inner")
-        return inner
+        return CPUDispatcher(
+            self.py_func,
+            targetoptions=OPTIONS | {"no_cpython_wrapper": True},
+            pipeline_class=InnerCompiler,
+        )
 
     @property
     def _numba_type_(self) -> types.Dispatcher:
@@ -84,6 +96,39 @@ class Kernel(CPUDispatcher):
             _cache_in(self, self.folder)
         with _no_garbage_collection():
             return super().compile(sig)
+
+
+class InnerCompiler(Compiler):
+    """Numba's compiler, which puts what it makes of a kernel into a `LinkedLibrary`."""
+
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
+        library = LinkedLibrary(targetctx.codegen(), "inner") if library is None else library
+        super().__init__(typingctx, targetctx, library, *others)
+
+
+class LinkedLibrary(JITCodeLibrary):
+    """Code of a kernel and of those that it calls, for a library that links it; not to be run.
+
+    It follows Numba's `CPUCodeLibrary.finalize`, but for the optimisation and the machine code.
+    """
+
+    def finalize(self) -> None:
+        """Link what the kernel calls."""
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._define_environments()
+        self._finalized = True
+
+    def _define_environments(self) -> None:
+        """Define the kernel's environment, which Numba sets as soon as the kernel is compiled."""
+        names = [variable.name for variable in self._final_module.global_variables]
+        engine = self._codegen._engine
+        for name in names:
+            if name.startswith(ENVIRONMENT) and not engine.is_symbol_defined(name):
+                self._codegen._add_module(parse_assembly(f'@"{name}" = common global ptr null'))
+        engine.finalize_object()
 
 
 class KernelCache(FunctionCache):
