@@ -8,8 +8,13 @@ Python calls a compiled function through a wrapper, which takes about as long to
 kernel itself. Most kernels are only called by other kernels, which need no wrapper. So a `Kernel`
 keeps two compiled forms: one for calls from Python, and one for calls from kernels. Each is
 compiled when it is first called.
+
+Numba would optimise the form for kernels, make machine code of it, and then do both again in every
+kernel that calls it, and in every one that calls that. So this form is only translated to LLVM's
+language and linked, and the kernel that Python calls is optimised with all that it calls, once.
 """
 
+import gc
 import hashlib
 import os
 import re
@@ -18,14 +23,18 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from llvmlite.binding import parse_assembly
 from numba import types
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -35,6 +44,9 @@ KEEP_SECONDS = 24 * 3600.0
 
 OPTIONS = {"nopython": True, "nogil": True, "boundscheck": None, "no_cfunc_wrapper": True}
 """Nothing calls a kernel from C, which would need a wrapper of its own."""
+
+ENVIRONMENT = "_ZN08NumbaEnv"
+"""How the name of a variable begins that holds the environment of a compiled function."""
 
 _warned: set[Path] = set()
 """Folders of which a warning was given."""
@@ -67,9 +79,11 @@ class Kernel(CPUDispatcher):
     @cached_property
     def inner(self) -> CPUDispatcher:
         """The form for calls from kernels."""
-        inner = CPUDispatcher(self.py_func, targetoptions=OPTIONS | {"no_cpython_wrapper": True})
-        _cache_in(inner, self.folder / "inner")
-        return inner
+        return CPUDispatcher(
+            self.py_func,
+            targetoptions=OPTIONS | {"no_cpython_wrapper": True},
+            pipeline_class=InnerCompiler,
+        )
 
     @property
     def _numba_type_(self) -> types.Dispatcher:
@@ -80,7 +94,41 @@ class Kernel(CPUDispatcher):
         """Compile the form for Python for these types of arguments, or load it."""
         if isinstance(self._cache, NullCache):
             _cache_in(self, self.folder)
-        return super().compile(sig)
+        with _no_garbage_collection():
+            return super().compile(sig)
+
+
+class InnerCompiler(Compiler):
+    """Numba's compiler, which puts what it makes of a kernel into a `LinkedLibrary`."""
+
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
+        library = LinkedLibrary(targetctx.codegen(), "inner") if library is None else library
+        super().__init__(typingctx, targetctx, library, *others)
+
+
+class LinkedLibrary(JITCodeLibrary):
+    """Code of a kernel and of those that it calls, for a library that links it; not to be run.
+
+    It follows Numba's `CPUCodeLibrary.finalize`, but for the optimisation and the machine code.
+    """
+
+    def finalize(self) -> None:
+        """Link what the kernel calls."""
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._define_environments()
+        self._finalized = True
+
+    def _define_environments(self) -> None:
+        """Define the kernel's environment, which Numba sets as soon as the kernel is compiled."""
+        names = [variable.name for variable in self._final_module.global_variables]
+        engine = self._codegen._engine
+        for name in names:
+            if name.startswith(ENVIRONMENT) and not engine.is_symbol_defined(name):
+                self._codegen._add_module(parse_assembly(f'@"{name}" = common global ptr null'))
+        engine.finalize_object()
 
 
 class KernelCache(FunctionCache):
@@ -108,6 +156,18 @@ class KernelCache(FunctionCache):
         except Exception as error:
             _warn_of_cache(cache_folder(), error)
             self.disable()
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Pause the search for garbage, which finds little and takes a twelfth of a compilation."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def is_interpreted() -> bool:

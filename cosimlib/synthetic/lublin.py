@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammainc
 
 from cosimlib import checks as check
 from cosimlib.synthetic import shapes
@@ -207,6 +206,8 @@ def _clock_time(points: np.ndarray, day: Gamma) -> np.ndarray:
 @cache
 def _half_hours(day: Gamma) -> np.ndarray:
     """Weights of the half hours from midnight; their mean is 1."""
+    from scipy.special import gammainc  # not with the package: it takes a sixth of a second
+
     number = np.arange(DAY_START, DAY_START + BUCKETS)
     slices = np.diff(gammainc(day.shape, np.append(number - 0.5, number[-1] + 0.5) / day.scale))
     weights = np.empty(BUCKETS)

@@ -166,7 +166,7 @@ def test_an_edit_in_another_package_is_noticed_and_so_is_one_in_ours(house):
 def test_damaged_files_of_the_cache_are_compiled_again_and_replaced(house, suffix, left):
     folder = run(house)[3]
     damaged = list((house / "cosimlib" / "__pycache__").rglob(f"*.{suffix}"))
-    assert len(damaged) == 2
+    assert len(damaged) == 1, "of the kernel that Python calls; others are within it"
     for path in damaged:
         path.write_bytes(path.read_bytes()[:left])
     output, warnings = printed(house, SCRIPT)
