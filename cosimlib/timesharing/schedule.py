@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
+from scipy.stats import kendalltau
 
 from cosimlib import checks as check
 from cosimlib.metrics import bounded_slowdown, hourly, waiting_jobs
@@ -149,7 +149,7 @@ class RunSummary(NamedTuple):
         End of each day (s), and the means over the week before it.
     correlations : np.ndarray
         Over jobs, of the slowdown with size (first row) and with length (second): Pearson's, that
-        of logarithms, and Spearman's of ranks. NaN where one of the two is constant.
+        of logarithms, and Kendall's of ranks (tau-b). NaN where one of the two is constant.
     """
 
     policy: str
@@ -253,12 +253,9 @@ def _correlations(jobs: pd.DataFrame, slowdown: np.ndarray) -> np.ndarray:
     found = []
     for column in ("nodes", "run_time"):
         values = jobs[column].to_numpy(float)
-        pairs = (
-            (values, slowdown),
-            (np.log(np.maximum(values, 1.0)), np.log(slowdown)),
-            (rankdata(values), rankdata(slowdown)),
-        )
-        found.append([_correlation(*pair) for pair in pairs])
+        logarithms = np.log(np.maximum(values, 1.0)), np.log(slowdown)
+        by_rank = float(kendalltau(values, slowdown).statistic)
+        found.append([_correlation(values, slowdown), _correlation(*logarithms), by_rank])
     return np.array(found)
 
 

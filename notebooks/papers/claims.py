@@ -424,14 +424,8 @@ class Claims:
         self.rules = {row.claim: read_rule(row) for row in rows.itertuples(index=False)}
         self.verdicts: dict[str, Verdict] = {}
 
-    def judge(
-        self, samples: Mapping[str, Samples], stored: Mapping[str, Verdict] | None = None
-    ) -> None:
-        """Decide every statement that samples are given of, each once.
-
-        `stored` are verdicts of a larger run; they stand beside ours and decide nothing.
-        """
-        stored = stored or {}
+    def judge(self, samples: Mapping[str, Samples]) -> None:
+        """Decide every statement that samples are given of, each once."""
         for claim, measured in samples.items():
             if claim not in self.rules:
                 known = ", ".join(self.rules)
@@ -444,8 +438,6 @@ class Claims:
                 self.verdicts[claim] = decide(measured, self.rules[claim])
             except ValueError as error:
                 raise ValueError(f"{self.system}: claim '{claim}': {error}") from error
-            if claim in stored:
-                self.verdicts[claim] = with_stored(self.verdicts[claim], stored[claim])
 
     def table(self) -> pd.DataFrame:
         """Every statement about the system, in the table's order, with our number and the verdict.
@@ -469,36 +461,6 @@ class Claims:
             readings=[one.readings for one in found],
         )
         return table[JUDGED]
-
-
-def with_stored(found: Verdict, stored: Verdict) -> Verdict:
-    """A verdict with that of a larger run; its number stands after the reason, unless both hold."""
-    found = found._replace(stored=stored.verdict)
-    if found.verdict == stored.verdict == "holds":
-        return found
-    text = f"stored number of {stored.data}: {stored.ours}, {stored.verdict}"
-    if {found.verdict, stored.verdict} == {"holds", "fails"}:
-        text = f"the larger run contradicts this: {text}"
-    return found._replace(why=f"{found.why}; {text}" if found.why else text)
-
-
-STORED = ["system", "claim", "ours", "verdict", "data", "date", "commit"]
-"""Columns of `data/paper-scale.csv`."""
-
-
-def stored_path() -> Path:
-    """The file of the verdicts of runs at paper scale."""
-    return checkout() / "data" / "paper-scale.csv"
-
-
-def read_stored(system: str) -> dict[str, Verdict]:
-    """Verdicts of a larger run of a system, stored in `data/paper-scale.csv`, by claim."""
-    table = pd.read_csv(stored_path(), dtype=str, keep_default_na=False, encoding="utf-8")
-    rows = table[table["system"] == system].itertuples(index=False)
-    return {
-        row.claim: Verdict(row.ours, row.verdict, data=f"{row.data} ({row.date}, {row.commit})")
-        for row in rows
-    }
 
 
 JUDGED = [

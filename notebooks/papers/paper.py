@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from cosimlab.figures import Publisher
 from cosimlib import checks as check
 from cosimlib.files import write_whole
-from papers.claims import Claims, Samples, read_stored
+from papers.claims import Claims, Samples
+from papers.stored import read_stored, with_stored
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -123,7 +124,10 @@ class Paper:
                 "notebooks/0-your-log.ipynb reports on a log."
             )
         claims = Claims(self.system, data=data or self.data)
-        claims.judge(samples, read_stored(self.system) if stored else None)
+        claims.judge(samples)
+        larger = read_stored(self.system) if stored else {}
+        for claim in claims.verdicts.keys() & larger.keys():
+            claims.verdicts[claim] = with_stored(claims.verdicts[claim], larger[claim])
         table = claims.table()
         if self.output:
             path = Path(self.output) / "claims.csv"

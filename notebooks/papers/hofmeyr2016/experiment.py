@@ -148,6 +148,10 @@ FIRST_RUNS = {
 """Runs of the first seed only, which decide nothing."""
 
 
+class NoRunError(ValueError):
+    """There is no run of the kind, policy, noise and overhead that are asked for."""
+
+
 class Runs(NamedTuple):
     """All runs as a tidy table, and the applications whose turnaround is asked for.
 
@@ -166,7 +170,7 @@ class Runs(NamedTuple):
 
         Raises
         ------
-        ValueError
+        NoRunError
             Where there is none.
         """
         asked = (kind, policy, noise, overhead)
@@ -174,7 +178,7 @@ class Runs(NamedTuple):
         rows = zip(zip(*which, strict=True), self.table["summary"], strict=True)
         found = [run for row, run in rows if row == asked]
         if not found:
-            raise ValueError(f"no run of {Run(policy, noise, overhead)} among those of '{kind}'")
+            raise NoRunError(f"no run of {Run(policy, noise, overhead)} among those of '{kind}'")
         return found
 
     def first(self, kind: str, policy: str = BATCH, **which: Any) -> RunSummary:
@@ -265,7 +269,8 @@ def measure(
         columns=["kind", *Run._fields, "seed", "summary"],
     )
     if scaling is None:
-        scaling = applications(scale["sharing"].span.nodes / EDISON.total_nodes)
+        nodes = scale["sharing"].span.nodes if "sharing" in scale else EDISON.total_nodes
+        scaling = applications(nodes / EDISON.total_nodes)
     return Runs(table, scaling, noise)
 
 

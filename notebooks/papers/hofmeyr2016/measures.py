@@ -23,6 +23,7 @@ there are 9.
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -42,6 +43,7 @@ from papers.hofmeyr2016.experiment import (
     READINGS,
     SHARED,
     UNLIMITED,
+    NoRunError,
     Runs,
     bin_ratios,
     crossover_hours,
@@ -107,8 +109,18 @@ way (0): comparisons with batch scheduling, whose queue fills in the weeks that 
 """
 
 
-def samples(runs: Runs) -> dict[str, Samples]:
-    """Samples of all claims, by their names in `data/claims.csv`."""
+def samples(runs: Runs, *, some: bool = False) -> dict[str, Samples]:
+    """Samples of all claims by their names in `data/claims.csv`.
+
+    With `some`, only those of the claims whose kinds of runs are there, on Edison's own nodes.
+
+    Raises
+    ------
+    NoRunError
+        Where a kind of runs is missing, without `some`.
+    """
+    if some:
+        return _of_what_was_run(runs)
     found = measure(MEASURES, runs)
     load = float(np.mean([run.cpu_load for run in runs.of("sharing", UNLIMITED)]))
     nodes = runs.first("sharing").nodes_edges[-1] - 1
@@ -119,6 +131,15 @@ def samples(runs: Runs) -> dict[str, Samples]:
         if not found[claim].missing:
             found[claim] = found[claim]._replace(missing=missing, bias=way)
     return of_enough_jobs(found, runs.first("sharing").jobs, least=LEAST_JOBS)
+
+
+def _of_what_was_run(runs: Runs) -> dict[str, Samples]:
+    """The samples of the claims whose kinds of runs are there."""
+    found = {}
+    for claim, find in MEASURES.items():
+        with suppress(NoRunError):
+            found[claim] = find(runs)
+    return found
 
 
 # --- utilization and mean slowdown --------------------------------------------------------------
@@ -348,8 +369,8 @@ def crossover_not_spmd(runs: Runs) -> Samples:
 def slowdown_uncorrelated(runs: Runs) -> Samples:
     """Correlations over jobs of time-shared slowdowns with size, and with length.
 
-    The paper does not name its coefficient, so each of three is a reading: Pearson's, that of
-    logarithms, and Spearman's of ranks.
+    The paper does not name the coefficient here; for memory and size it takes Kendall's. Each of
+    three is a reading: Pearson's, that of logarithms, and Kendall's of ranks.
     """
     shared, batch = runs.of("sharing", SHARED), runs.first("sharing")
     readings = {
@@ -357,7 +378,7 @@ def slowdown_uncorrelated(runs: Runs) -> Samples:
             name: [run.correlations[row, column] for run in shared]
             for row, name in enumerate(("size", "length"))
         }
-        for column, reading in enumerate(("Pearson", "of logarithms", "of ranks"))
+        for column, reading in enumerate(("Pearson", "of logarithms", "Kendall"))
     }
     grows = (
         f"large ÷ small jobs: {short(size_factor(shared[0]))} time-shared, "
