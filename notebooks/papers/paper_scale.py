@@ -78,7 +78,7 @@ PARTS: dict[str, Part] = {
     "6-ondemand": Part(1.0, lambda: _notebook("6-ondemand")),
     "7-nodes": Part(0.05, lambda: _notebook("7-nodes")),
 }
-"""The parts in the order in which they are run. Time-sharing under noise is none: 3 hours a seed."""
+"""The parts, in their order. Time-sharing under noise is none of them: it takes 3 hours a seed."""
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ mark of the rule by which it was judged. A row whose rule is no longer that of `
 
 `data/verdicts-history.csv` has every verdict that was ever stored, with its rule. Its column
 `revised` says what was changed after an earlier result of the same claim had been seen: ``rule``
-(statistic, limits, data or readings), ``runs`` (their days or seeds), ``measure`` (entered by hand),
-``no``, or ``not known`` (before rules were in a file).
+(statistic, limits, data or readings), ``runs`` (their days or seeds), ``measure`` (entered by
+hand), ``no``, or ``not known`` (before rules were in a file).
 """
 
 import hashlib
