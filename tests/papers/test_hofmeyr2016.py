@@ -14,7 +14,7 @@ from cosimlib.metrics import bounded_slowdown
 from cosimlib.system import System
 from cosimlib.timesharing import simulate_timesharing, summarize_run
 from cosimlib.workload import Workload
-from papers.claims import Claims, read_stored
+from papers.claims import Claims
 from papers.hofmeyr2016 import (
     ASSUMED,
     BATCH,
@@ -49,6 +49,7 @@ from papers.hofmeyr2016.experiment import (
 )
 from papers.hofmeyr2016.sensitivity import PRINTED
 from papers.hofmeyr2016.turnaround import turnaround_times
+from tests.papers.readings import assert_readings
 
 SLOW = numba.config.DISABLE_JIT
 FEW = 0.3 if SLOW else 2.0
@@ -123,7 +124,9 @@ def test_noise_costs_the_node_seconds_that_it_adds(runs):
 
 def test_every_claim_is_measured_and_judged(runs):
     claims = Claims("3-timesharing", data="made")
-    claims.judge(samples(runs), read_stored("3-timesharing"))
+    measured = samples(runs)
+    assert_readings("3-timesharing", measured)
+    claims.judge(measured)
     assert len(claims.verdicts) == 37
     assert all(v.ours and "nan" not in v.ours for v in claims.verdicts.values())
 

@@ -10,7 +10,7 @@ import pytest
 
 from cosimlib.timesharing import RunSummary
 from cosimlib.timesharing.schedule import LEVELS
-from papers.claims import Claims, read_rules, read_stored
+from papers.claims import Claims, read_rules
 from papers.hofmeyr2016 import (
     BATCH,
     EASY,
@@ -25,6 +25,7 @@ from papers.hofmeyr2016 import (
 from papers.hofmeyr2016.experiment import NOT_SPMD_EASY
 from papers.hofmeyr2016.measures import WITH_MORE_JOBS
 from papers.hofmeyr2016.turnaround import gain_at_largest, kept_speedups
+from papers.stored import STALE, read_stored
 
 CLAIMS = read_rules().query("system == '3-timesharing'")["claim"].tolist()
 HOURS = np.array([0.01, 1.0, 2.5, 5.0, 48.0])
@@ -489,6 +490,8 @@ def test_every_stored_number_is_of_a_stated_claim_and_has_the_verdict_of_its_int
     stored, rules = read_stored("3-timesharing"), Claims("3-timesharing", data="made").rules
     assert set(stored) <= set(CLAIMS)
     for claim, (ours, verdict, why, data, *_) in stored.items():
+        if verdict == STALE:
+            continue
         if "600 days" not in data and claim in OF_MANY_DAYS:
             assert verdict == "unknown"
             continue
