@@ -11,6 +11,7 @@ hand), ``no``, or ``not known`` (before rules were in a file).
 """
 
 import hashlib
+import json
 import subprocess
 from collections.abc import Sequence
 from datetime import date
@@ -39,6 +40,39 @@ def stored_path() -> Path:
 def history_path() -> Path:
     """The file of all verdicts that were ever stored."""
     return checkout() / "data" / "verdicts-history.csv"
+
+
+def stored_table(system: str, name: str) -> Path:
+    """The file of the table behind a figure of a stored run, or of what is said about the run."""
+    return checkout() / "data" / "paper-scale" / system / f"{name}.csv"
+
+
+def keep_tables(folder: Path, system: str, data: str) -> int:
+    """Keep the tables of a run's figures in `data/paper-scale`; how many they are.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run's results.
+    system : str
+    data : str
+        What the run shows, such as "60 months, seeds 0 to 59".
+    """
+    target = stored_table(system, "about").parent
+    target.mkdir(parents=True, exist_ok=True)
+    tables = [path for path in sorted(folder.glob("*.csv")) if path.name != "claims.csv"]
+    for path in tables:
+        write_whole(target / path.name, path.read_bytes())
+    about = {"data": data, "date": date.today().isoformat(), "commit": head()}
+    text = json.dumps(about, indent=2, ensure_ascii=False)
+    write_whole(target / "about.json", f"{text}\n".encode())
+    return len(tables)
+
+
+def head() -> str:
+    """The commit that is checked out."""
+    git = ["git", "-C", str(checkout()), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def readings_path() -> Path:
@@ -121,13 +155,11 @@ def store(found: pd.DataFrame, path: Path, history: Path) -> int:
     path, history : Path
         Of `data/paper-scale.csv`, and of the history, to which the new rows are appended.
     """
-    git = ["git", "-C", str(checkout()), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     marks = rule_marks()
     found = found[found["ours"] != ""]
     found = found.assign(
         date=date.today().isoformat(),
-        commit=commit,
+        commit=head(),
         rule=[marks[key] for key in zip(found["system"], found["claim"], strict=True)],
     )
     kept, before = _read(path), _read(history)
