@@ -203,8 +203,11 @@ def _decide_readings(samples: Samples, rule: Rule) -> Verdict:
         return Verdict(ours, first.verdict, first.why, samples.data, readings=each)
     if verdicts == {"fails"}:
         why = f"the readings fail on opposite sides of the limits ({rule.words})"
-    else:
+    elif {"holds", "fails"} <= verdicts:
         why = f"the paper's words leave more than one reading open ({each})"
+    else:
+        open_ = [f"{name}: {one.why}" for name, one in alone.items() if one.verdict == "unknown"]
+        why = "; ".join(open_)
     return Verdict(ours, "unknown", why, samples.data, readings=each)
 
 

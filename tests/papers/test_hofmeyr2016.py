@@ -135,7 +135,7 @@ def test_runs_are_kept_in_a_folder(tmp_path):
     one = {kind: SMALL[kind]._replace(places=range(1)) for kind in ("sharing", "batch")}
     first = measure(one, folder=tmp_path)
     cells = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
-    assert len(cells) == 9 and same(
+    assert len(cells) == 10 and same(
         measure(one, folder=tmp_path).first("batch"), first.first("batch")
     )
     assert {path: path.stat().st_mtime_ns for path in cells} == cells
