@@ -63,6 +63,7 @@ def lines(
     bound: str | None = None,
     band: tuple[str, str] | None = None,
     reference: tuple[float, str] | None = None,
+    behind: pd.DataFrame | None = None,
     why: str = "",
 ) -> go.Figure:
     """A line for each value of a column, in a panel for each value of another.
@@ -94,6 +95,8 @@ def lines(
         Columns of the least and the most: a line's shaded band.
     reference : tuple of float and str, optional
         A dashed horizontal line and its name.
+    behind : pd.DataFrame, optional
+        A table with the same columns, such as that of a larger run: pale wide lines behind.
     why : str
         Said in the place of the figure where the table has no row, or no value to draw.
 
@@ -121,10 +124,13 @@ def lines(
     names = list(dict.fromkeys(table[line])) if line else [""]
     picture, listed = empty_panels(values, across, own, labels, panel), set()
     panels = divide(table, panel, values, across)
-    for part, at in panels:
+    for number, (part, at) in enumerate(panels):
         for place, name in enumerate(names):
             points = part if line is None else part[part[line] == name]
             trace = _line(points, str(name), place, (x, y), bound, steps=steps)
+            if behind is not None:
+                larger = _same_rows(behind, {panel: values[number], line: name})
+                picture.add_trace(_line_behind(larger, trace, (x, y)), **at)
             shown = line is not None and len(points) > 0 and name not in listed
             picture.add_trace(trace.update(showlegend=shown, legendrank=place + 1), **at)
             listed |= {name} if shown else set()
@@ -159,6 +165,7 @@ def bars(
     interval: tuple[str, str] | None = None,
     stacked: bool = False,
     marks: Mapping[str, tuple[str, str]] | None = None,
+    behind: pd.DataFrame | None = None,
     why: str = "",
 ) -> go.Figure:
     """A bar for each value of a column, beside one another or stacked by the value of another.
@@ -186,6 +193,8 @@ def bars(
         Whether bars of one name stand on one another.
     marks : mapping of str to tuple of str, optional
         Color and pattern of a group, in the place of those of its name.
+    behind : pd.DataFrame, optional
+        A table with the same columns, such as that of a larger run: black outlines of its bars.
     why : str
         Said in the place of the figure where the table has no row, or no value to draw.
 
@@ -209,17 +218,54 @@ def bars(
     labels, across = dict(labels or {}), min(columns or len(values), len(values))
     names = list(dict.fromkeys(table[group])) if group else [""]
     picture, listed = empty_panels(values, across, own, labels, panel), set()
-    for part, at in divide(table, panel, values, across):
+    for number, (part, at) in enumerate(divide(table, panel, values, across)):
         for place, name in enumerate(names):
             rows = part if group is None else part[part[group] == name]
+            if behind is not None:
+                larger = _same_rows(behind, {panel: values[number], group: name})
+                picture.add_trace(_bar_behind(larger, str(name), (x, y), interval), **at)
             tint, shape = (marks or {}).get(str(name), theme.mark(str(name), place))
             bar = _bar(rows, str(name), (x, y), interval).update(marker=theme.bar(tint, shape))
             shown = group is not None and len(rows) > 0 and name not in listed
+            if behind is not None:
+                bar.update(offsetgroup=str(name))
             picture.add_trace(bar.update(showlegend=shown, legendrank=place + 1), **at)
             listed |= {name} if shown else set()
     name_axes(picture, values, across, own, labels, (x, y))
     picture.update_layout(title=title, barmode="stack" if stacked else "group", bargap=0.22)
     return picture.update_xaxes(type="category").update_yaxes(rangemode="tozero")
+
+
+def _same_rows(table: pd.DataFrame, chosen: Mapping[str | None, Any]) -> pd.DataFrame:
+    """The rows of a table that have these values in these columns; None names no column."""
+    for column, value in chosen.items():
+        if column is not None:
+            table = table[table[column] == value]
+    return table
+
+
+def _line_behind(part: pd.DataFrame, front: go.Scatter, axes: tuple[str, str]) -> go.Scatter:
+    """A pale, wide line of a larger run behind that of this one."""
+    return go.Scatter(
+        x=part[axes[0]].tolist(),
+        y=part[axes[1]].tolist(),
+        mode="lines",
+        line={"color": theme.faded(front.line.color, 0.3), "width": 7},
+        name=f"{front.name}, stored",
+        legendgroup=front.name,
+        showlegend=False,
+    )
+
+
+def _bar_behind(
+    rows: pd.DataFrame, name: str, axes: tuple[str, str], interval: tuple[str, str] | None
+) -> go.Bar:
+    """The outline of a larger run's bar, at the place of this run's."""
+    bar = _bar(rows, name, axes, interval)
+    if interval is not None:
+        bar.update(error_y={"color": theme.GREY, "thickness": 5, "width": 0})
+    outline = {"color": "rgba(0, 0, 0, 0)", "line": {"color": theme.BLACK, "width": 1.5}}
+    return bar.update(name=f"{name}, stored", offsetgroup=name, marker=outline, showlegend=False)
 
 
 def _bar(

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
+from scipy.stats import kendalltau
 
 from cosimlib import checks as check
 from cosimlib.metrics import bounded_slowdown, hourly, waiting_jobs
@@ -146,6 +147,9 @@ class RunSummary(NamedTuple):
         By size and length: sum of slowdowns, number of jobs.
     weeks, weekly_utilization, weekly_load : np.ndarray
         End of each day (s), and the means over the week before it.
+    correlations : np.ndarray
+        Over jobs, of the slowdown with size (first row) and with length (second): Pearson's, that
+        of logarithms, and Kendall's of ranks (tau-b). NaN where one of the two is constant.
     """
 
     policy: str
@@ -164,6 +168,7 @@ class RunSummary(NamedTuple):
     weeks: np.ndarray
     weekly_utilization: np.ndarray
     weekly_load: np.ndarray
+    correlations: np.ndarray
 
     @property
     def bins(self) -> np.ndarray:
@@ -239,7 +244,26 @@ def summarize_run(schedule: Schedule, *, warm_up: float = 100 * DAY) -> RunSumma
         week.index.to_numpy(float),
         week["utilization"].to_numpy(),
         week["cpu_load"].to_numpy(),
+        _correlations(jobs[counted], slowdown),
     )
+
+
+def _correlations(jobs: pd.DataFrame, slowdown: np.ndarray) -> np.ndarray:
+    """Correlations over jobs of the slowdown with size and length: plain, logarithms, ranks."""
+    found = []
+    for column in ("nodes", "run_time"):
+        values = jobs[column].to_numpy(float)
+        logarithms = np.log(np.maximum(values, 1.0)), np.log(slowdown)
+        by_rank = float(kendalltau(values, slowdown).statistic)
+        found.append([_correlation(values, slowdown), _correlation(*logarithms), by_rank])
+    return np.array(found)
+
+
+def _correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Pearson's correlation; NaN where one of the two is constant."""
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return math.nan
+    return float(np.corrcoef(one, other)[0, 1])
 
 
 def _binned(jobs: pd.DataFrame, slowdown: np.ndarray, total_nodes: int) -> tuple[np.ndarray, ...]:

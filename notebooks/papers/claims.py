@@ -17,6 +17,12 @@ before the statistic, one is enough.
   of one more seed meets the limits, and fails if not. It is unknown with one seed, and if half of
   the interval is wider than the printed number is from 0.
 - ``none``: nothing printed could decide it; it is unknown.
+
+A paper's words may leave something open, such as which backfilling it simulated. Each choice that
+quoted words leave open, and that no other sentence of the paper contradicts, is a *reading*
+(`data/readings.csv`). A statement with readings is judged under each of them. It holds only if it
+holds under all. It fails only if it fails under all, and with numbers on the same side of the
+limits. Else it is unknown, and says which reading decides what.
 """
 
 import math
@@ -103,6 +109,9 @@ class Samples(NamedTuple):
     beside : mapping of str to sequences
         The same under other assumptions, by their names: shown beside the values, never decisive.
         Where a statement does not hold, the reason names those under which it would.
+    readings : mapping of str to values
+        The numbers under each reading of the paper's words, by the names of `data/readings.csv`,
+        in the place of `values`. Each is judged; see the top of this module.
     """
 
     values: Sequence[float] | Mapping[str, Sequence[float]] = ()
@@ -115,12 +124,14 @@ class Samples(NamedTuple):
     bias: int = 0
     data: str = ""
     beside: Mapping[str, Sequence[float]] = {}
+    readings: Mapping[str, Sequence[float] | Mapping[str, Sequence[float]]] = {}
 
 
 class Verdict(NamedTuple):
     """Our numbers beside a statement, what they decide, and why.
 
-    `stored` is the verdict of a larger run, where one is stored.
+    `stored` is the verdict of a larger run, where one is stored. `readings` has the verdict under
+    each reading, such as ``"EASY: holds; first fit: fails"``; empty where the words leave none.
     """
 
     ours: str
@@ -128,6 +139,7 @@ class Verdict(NamedTuple):
     why: str = ""
     data: str = ""
     stored: str = ""
+    readings: str = ""
 
     @property
     def best(self) -> str:
@@ -143,6 +155,8 @@ def decide(samples: Samples, rule: Rule) -> Verdict:
     ValueError
         Where a statement fails, or is unknown or built in, and nothing says why.
     """
+    if samples.readings:
+        return _decide_readings(samples, rule)
     named = _named(samples.values)
     shown = {**named, **samples.beside}
     ours = samples.ours or "; ".join(_words(rule, samples.shown, *each) for each in shown.items())
@@ -171,6 +185,40 @@ def decide(samples: Samples, rule: Rule) -> Verdict:
     if verdict != "holds" and not why.strip():
         raise ValueError(f"a statement is '{verdict}' ({ours}) and nothing says why")
     return Verdict(ours, verdict, "" if verdict == "holds" else why, samples.data)
+
+
+def _decide_readings(samples: Samples, rule: Rule) -> Verdict:
+    """The verdict on a statement whose words leave several readings open."""
+    alone = {
+        name: decide(samples._replace(values=values, readings={}, details=""), rule)
+        for name, values in samples.readings.items()
+    }
+    ours = "; ".join(f"{name}: {one.ours}" for name, one in alone.items())
+    ours += f"; {samples.details}" if samples.details else ""
+    each = "; ".join(f"{name}: {one.verdict}" for name, one in alone.items())
+    first = next(iter(alone.values()))
+    verdicts = {one.verdict for one in alone.values()}
+    same_side = len({_side(values, rule) for values in samples.readings.values()}) == 1
+    if len(verdicts) == 1 and (verdicts != {"fails"} or same_side):
+        return Verdict(ours, first.verdict, first.why, samples.data, readings=each)
+    if verdicts == {"fails"}:
+        why = f"the readings fail on opposite sides of the limits ({rule.words})"
+    elif {"holds", "fails"} <= verdicts:
+        why = f"the paper's words leave more than one reading open ({each})"
+    else:
+        open_ = [f"{name}: {one.why}" for name, one in alone.items() if one.verdict == "unknown"]
+        why = "; ".join(open_)
+    return Verdict(ours, "unknown", why, samples.data, readings=each)
+
+
+def _side(values: Sequence[float] | Mapping[str, Sequence[float]], rule: Rule) -> int:
+    """On which side of the limits numbers lie: 1 above, −1 below; 0 within, or on both sides."""
+    sides = set()
+    for each in _named(values).values():
+        middle = float(np.mean(np.asarray(each, float)))
+        if not rule.limits.hold(middle):
+            sides.add(1 if middle >= rule.limits.most else -1)
+    return sides.pop() if len(sides) == 1 else 0
 
 
 def _named(values: Sequence[float] | Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
@@ -379,14 +427,8 @@ class Claims:
         self.rules = {row.claim: read_rule(row) for row in rows.itertuples(index=False)}
         self.verdicts: dict[str, Verdict] = {}
 
-    def judge(
-        self, samples: Mapping[str, Samples], stored: Mapping[str, Verdict] | None = None
-    ) -> None:
-        """Decide every statement that samples are given of, each once.
-
-        `stored` are verdicts of a larger run; they stand beside ours and decide nothing.
-        """
-        stored = stored or {}
+    def judge(self, samples: Mapping[str, Samples]) -> None:
+        """Decide every statement that samples are given of, each once."""
         for claim, measured in samples.items():
             if claim not in self.rules:
                 known = ", ".join(self.rules)
@@ -399,8 +441,6 @@ class Claims:
                 self.verdicts[claim] = decide(measured, self.rules[claim])
             except ValueError as error:
                 raise ValueError(f"{self.system}: claim '{claim}': {error}") from error
-            if claim in stored:
-                self.verdicts[claim] = with_stored(self.verdicts[claim], stored[claim])
 
     def table(self) -> pd.DataFrame:
         """Every statement about the system, in the table's order, with our number and the verdict.
@@ -409,7 +449,8 @@ class Claims:
         -------
         pd.DataFrame
             `system`, `number`, `claim`, `statement`, `source`, `paper` (its value), `statistic`,
-            `limits`, `reason`, `ours`, `data`, `verdict`, `best` (of the best evidence), `why`.
+            `limits`, `reason`, `ours`, `data`, `verdict`, `best` (of the best evidence), `why`,
+            `readings` (the verdict under each).
         """
         unjudged = Verdict("", "unknown", "not measured in this run")
         found = [self.verdicts.get(claim, unjudged) for claim in self._stated.index]
@@ -420,38 +461,9 @@ class Claims:
             verdict=[one.verdict for one in found],
             best=[one.best for one in found],
             why=[one.why for one in found],
+            readings=[one.readings for one in found],
         )
         return table[JUDGED]
-
-
-def with_stored(found: Verdict, stored: Verdict) -> Verdict:
-    """A verdict with that of a larger run; its number stands after the reason, unless both hold."""
-    found = found._replace(stored=stored.verdict)
-    if found.verdict == stored.verdict == "holds":
-        return found
-    text = f"stored number of {stored.data}: {stored.ours}, {stored.verdict}"
-    if {found.verdict, stored.verdict} == {"holds", "fails"}:
-        text = f"the larger run contradicts this: {text}"
-    return found._replace(why=f"{found.why}; {text}" if found.why else text)
-
-
-STORED = ["system", "claim", "ours", "verdict", "data", "date", "commit"]
-"""Columns of `data/paper-scale.csv`."""
-
-
-def stored_path() -> Path:
-    """The file of the verdicts of runs at paper scale."""
-    return checkout() / "data" / "paper-scale.csv"
-
-
-def read_stored(system: str) -> dict[str, Verdict]:
-    """Verdicts of a larger run of a system, stored in `data/paper-scale.csv`, by claim."""
-    table = pd.read_csv(stored_path(), dtype=str, keep_default_na=False, encoding="utf-8")
-    rows = table[table["system"] == system].itertuples(index=False)
-    return {
-        row.claim: Verdict(row.ours, row.verdict, data=f"{row.data} ({row.date}, {row.commit})")
-        for row in rows
-    }
 
 
 JUDGED = [
@@ -469,6 +481,7 @@ JUDGED = [
     "verdict",
     "best",
     "why",
+    "readings",
 ]
 
 

@@ -13,7 +13,8 @@ import plotly.graph_objects as go
 from cosimlab.figures import Publisher
 from cosimlib import checks as check
 from cosimlib.files import write_whole
-from papers.claims import Claims, Samples, read_stored
+from papers.claims import Claims, Samples
+from papers.stored import read_stored, stored_table, with_stored
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -76,6 +77,38 @@ class Paper:
         self.publisher = Publisher(output, data, paper=citation, used=used)
         self.data = self.publisher.data
 
+    def stored(self, name: str) -> pd.DataFrame | None:
+        """The table behind a figure of the stored run at paper scale; None where there is none.
+
+        Parameters
+        ----------
+        name : str
+            Of the figure, as `show` takes it.
+
+        Returns
+        -------
+        pd.DataFrame or None
+            As it was published: the columns of the table that `show` gets. None on other data than
+            the paper's, too.
+        """
+        path = stored_table(self.system, self._file(name))
+        if not self.own or not path.is_file():
+            return None
+        return pd.read_csv(path, encoding="utf-8", float_precision="round_trip")
+
+    def about_stored(self) -> str:
+        """The stored run in words, for the note of a figure: its data, date and commit."""
+        path = stored_table(self.system, "about").with_suffix(".json")
+        if not self.own or not path.is_file():
+            return ""
+        about = json.loads(path.read_text(encoding="utf-8"))
+        return f"Outlines and pale lines: stored run, {about['data']} ({about['date']})."
+
+    @staticmethod
+    def _file(name: str) -> str:
+        """The name of a figure's files."""
+        return f"figure-{name}" if NUMBER.fullmatch(name) else name
+
     def show(
         self,
         name: str,
@@ -112,13 +145,12 @@ class Paper:
         check.instance("figure", figure, go.Figure)
         check.instance("table", table, pd.DataFrame)
         redraws = redraws or (_printed_as(name) if self.numbered else "")
-        name = f"figure-{name}" if NUMBER.fullmatch(name) else name
         publisher = self.publisher
         if data:
             publisher = Publisher(self.output, data, paper=publisher.paper)
-        published = publisher.publish(figure, name, table, note=note)
+        published = publisher.publish(figure, self._file(name), table, note=note)
         if self.output:
-            self._list(name, redraws)
+            self._list(self._file(name), redraws)
         return published
 
     def _list(self, name: str, redraws: str) -> None:
@@ -146,7 +178,10 @@ class Paper:
                 "notebooks/0-your-log.ipynb reports on a log."
             )
         claims = Claims(self.system, data=data or self.data)
-        claims.judge(samples, read_stored(self.system) if stored else None)
+        claims.judge(samples)
+        larger = read_stored(self.system) if stored else {}
+        for claim in claims.verdicts.keys() & larger.keys():
+            claims.verdicts[claim] = with_stored(claims.verdicts[claim], larger[claim])
         table = claims.table()
         if self.output:
             path = Path(self.output) / "claims.csv"

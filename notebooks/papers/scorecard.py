@@ -8,17 +8,15 @@ made with another first seed (``make reproduce ARGS="-p seed 100"``).
 """
 
 import json
-import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 
 import pandas as pd
 
-from cosimlab.folders import checkout
 from cosimlib.display import count
 from cosimlib.files import write_whole
-from papers.claims import JUDGED, STORED, VERDICTS, stored_path
+from papers.claims import JUDGED, VERDICTS
+from papers.stored import history_path, store, stored_path
 
 RECORD = "run.json"
 COLUMNS = {
@@ -44,7 +42,7 @@ def main() -> None:
     """Write the scorecard of a folder of results, or store its runs at paper scale."""
     figures = Path(sys.argv[1])
     if "--store" in sys.argv:
-        store(figures, stored_path())
+        print(store_runs(figures))
         return
     if "--against" in sys.argv:
         print(differences(read_all(figures), read_all(Path(sys.argv[-1]))))
@@ -73,27 +71,16 @@ def _read(record: Path) -> pd.DataFrame:
     return table[JUDGED]
 
 
-def store(figures: Path, path: Path) -> None:
-    """Put the verdicts of runs at paper scale in the place of those that are stored of them.
+def store_runs(figures: Path) -> str:
+    """Store the verdicts of the runs at paper scale that a folder has; what was done, in words.
 
     What is stored of claims that a run did not measure stays.
     """
-    git = ["git", "-C", str(checkout()), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     records = figures.glob(f"[!.]*/{RECORD}")
     runs = [each for each in sorted(records) if _parameters(each).get("scale") == "paper"]
     found = pd.concat([pd.DataFrame(columns=JUDGED), *map(_read, runs)])
-    found = found.assign(date=date.today().isoformat(), commit=commit)
-    kept = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    measured, keys = found["ours"] != "", ["system", "claim"]
-    left = pd.MultiIndex.from_frame(found.loc[~measured, keys])
-    kept = kept[
-        ~kept["system"].isin(found["system"]) | pd.MultiIndex.from_frame(kept[keys]).isin(left)
-    ]
-    found = found[measured]
-    table = pd.concat([kept, found]).sort_values("system", kind="stable")
-    write_whole(path, table[STORED].to_csv(index=False, lineterminator="\n").encode())
-    print(f"{path.name}: {count(len(found), 'claim')} of {count(len(runs), 'run')} at paper scale")
+    stored = store(found, stored_path(), history_path())
+    return f"{count(stored, 'claim')} of {count(len(runs), 'run')} at paper scale"
 
 
 def differences(one: pd.DataFrame, other: pd.DataFrame) -> str:

@@ -159,7 +159,6 @@ def test_claims_are_judged_by_the_runs(runs, ideas):
         ("plans-lose-less", "dynamic", "lost", "kill", -1),
         ("counting-blocked-saves", "dynamic_blocked", "overhead", "dynamic", -1),
         ("fan-incentive", "N & SPAA", "malleable", "N & PAA", -1),
-        ("fan-performance", "CUA & SPAA", "kept", "wait", 1),
         ("stopping-saved-costs-less", "CUP & PAA", "overhead", "N & PAA", -1),
         ("shrinking-costs-less", "N & SPAA", "overhead", "dynamic_blocked", -1),
         ("sharing-costs-less", "share", "overhead", "dynamic_blocked", -1),
@@ -183,6 +182,20 @@ def test_a_difference_is_judged_on_either_side_of_0(
     for by, spread, verdict in ((side, 0.01, "holds"), (-side, 0.01, "fails"), (0, 9, "unknown")):
         tables = (changed(runs, by, spread), changed(ideas, by, spread))
         assert judged(*tables)[claim].verdict == verdict, (by, spread)
+
+
+def test_performance_is_judged_by_work_and_by_slowdown(runs, ideas):
+    """The abstract does not say which it means."""
+    wait, mechanism = (ideas["policy"] == name for name in ("wait", "CUA & SPAA"))
+
+    def verdict(work: float, slowdown: float) -> str:
+        table = ideas.copy()
+        for name, by in (("kept", work), ("slowdown", slowdown)):
+            table.loc[mechanism, name] = table.loc[wait, name].to_numpy() + by
+        return judged(runs, table)["fan-performance"].verdict
+
+    assert verdict(0.1, -1.0) == "holds" and verdict(-0.1, 1.0) == "fails"
+    assert verdict(0.1, 1.0) == "unknown"
 
 
 def test_what_must_be_exact_or_most_is_judged_on_either_side(runs, ideas):

@@ -9,12 +9,10 @@ import pytest
 from papers.claims import (
     RULED,
     STATED,
-    VERDICTS,
     Claims,
     Limits,
     Rule,
     Samples,
-    Verdict,
     decide,
     interval,
     of_enough_jobs,
@@ -22,8 +20,6 @@ from papers.claims import (
     read_limits,
     read_rule,
     read_rules,
-    read_stored,
-    with_stored,
 )
 
 FACT = ["1-trial", "1", "a-claim", "Something is so", "so", "Someone 2020, I"]
@@ -102,7 +98,7 @@ def test_more_seeds_do_not_make_a_printed_number_hold(seeds):
 
 def test_numbers_in_words():
     mean = decide(Samples([0.1, 0.2, 0.3], "{:+.1f} % more", why="w"), rule("mean", "> 0.5"))
-    assert mean == ("+20.0 % more (−4.8 % to +44.8 %; 3 seeds)", "fails", "w", "", "")
+    assert mean == ("+20.0 % more (−4.8 % to +44.8 %; 3 seeds)", "fails", "w", "", "", "")
     one = decide(Samples({"A": [2.0], "B": [3.0]}, "{:.0f} h", why="w"), rule("value", "> 0"))
     assert one.ours == "A 2 h; B 3 h"
     detailed = Samples([2.0], "{:.1f} h", why="no jobs", details="of 3")
@@ -113,23 +109,30 @@ def test_a_verdict_that_needs_a_reason_has_one():
     with pytest.raises(ValueError, match="nothing says why"):
         decide(Samples([1.0]), rule("value", "> 2"))
     missing = decide(Samples(ours="–", missing="no job waits"), rule("value", "> 2"))
-    assert missing == ("–", "unknown", "no job waits", "", "")
+    assert missing == ("–", "unknown", "no job waits", "", "", "")
     assert judged("mean", "> 0", [1.0, math.nan]) == "unknown"
 
 
 def test_numbers_in_doubt_may_hold_but_never_fail():
     holds = decide(Samples([5.0], doubt="the search was stopped"), rule("value", "≥ 4.5"))
-    assert holds == ("5", "holds", "", "", "")
+    assert holds == ("5", "holds", "", "", "", "")
     unknown = decide(Samples([4.0], doubt="the search was stopped"), rule("value", "≥ 4.5"))
-    assert unknown == ("4", "unknown", "the search was stopped", "", "")
+    assert unknown == ("4", "unknown", "the search was stopped", "", "", "")
 
 
 def test_what_stands_beside_does_not_decide():
     beside = {"B": [3.499, 3.501]}
     failed = decide(Samples({"A": [1.0, 1.0]}, beside=beside, why="w"), rule("mean", "> 2"))
-    assert failed == ("A 1; B 3.5 (3.49 to 3.51; 2 seeds)", "fails", "w; with B it holds", "", "")
+    assert failed == (
+        "A 1; B 3.5 (3.49 to 3.51; 2 seeds)",
+        "fails",
+        "w; with B it holds",
+        "",
+        "",
+        "",
+    )
     held = decide(Samples({"A": [3.0]}, beside={"B": [1.0]}), rule("mean", "> 2"))
-    assert held == ("A 3; B 1", "holds", "", "", "")
+    assert held == ("A 3; B 1", "holds", "", "", "", "")
     none = decide(Samples({"A": [3.0]}, beside={"B": [math.nan]}), rule("mean", "> 2"))
     assert none.ours == "A 3; B unknown" and none.verdict == "holds"
 
@@ -153,28 +156,41 @@ def test_data_of_another_kind_decide_only_what_the_right_ones_could_not_change(
     assert judged("mean", limits, values, missing="a smaller machine", bias=bias) == verdict
 
 
-def test_stored_numbers_stand_beside_all_that_does_not_hold_in_both():
-    stored = Verdict("1.5 h", "holds", data="600 days")
-    number = "stored number of 600 days: 1.5 h, "
-    holds, fails = Verdict("2 h", "holds"), Verdict("9 h", "fails", "bursts")
-    assert with_stored(holds, stored) == holds._replace(stored="holds")
-    against = f"the larger run contradicts this: {number}"
-    assert with_stored(holds, stored._replace(verdict="fails")).why == f"{against}fails"
-    assert with_stored(fails, stored).why == f"bursts; {against}holds"
-    assert with_stored(fails, stored._replace(verdict="fails")).why == f"bursts; {number}fails"
-    unknown = with_stored(Verdict("2 h", "unknown", "few"), stored)
-    assert unknown == ("2 h", "unknown", f"few; {number}holds", "", "holds")
-    assert unknown.best == "holds" and fails.best == "fails"
-    undecided = with_stored(fails, stored._replace(verdict="unknown"))
-    assert undecided.best == "fails", "a larger run that decides nothing leaves the verdict"
+def test_every_reading_is_judged_and_all_must_agree():
+    """Both hold, both fail on one side, they differ, or they fail on opposite sides."""
+    one = rule("mean", "2 to 4")
+    cases = {
+        ((3.0, 3.1), (2.9, 3.0)): "holds",
+        ((9.0, 9.1), (8.0, 8.1)): "fails",
+        ((3.0, 3.1), (8.0, 8.1)): "unknown",
+        ((1.0, 1.1), (8.0, 8.1)): "unknown",
+        ((1.0, 9.0), (3.0, 3.1)): "unknown",
+    }
+    for (first, second), verdict in cases.items():
+        samples = Samples(why="w", readings={"A": first, "B": second})
+        assert decide(samples, one).verdict == verdict, (first, second)
+    differ = decide(Samples(why="w", readings={"A": [3.0, 3.1], "B": [8.0, 8.1]}), one)
+    assert differ.readings == "A: holds; B: fails"
+    assert differ.why == ("the paper's words leave more than one reading open (A: holds; B: fails)")
+    assert differ.ours.startswith("A: 3.05 (") and "; B: 8.05 (" in differ.ours
+    apart = decide(Samples(why="w", readings={"A": [1.0, 1.1], "B": [8.0, 8.1]}), one)
+    assert apart.why == "the readings fail on opposite sides of the limits (2 to 4)"
 
 
-def test_stored_numbers_of_the_checkout_are_of_its_statements():
-    table = read_rules()
-    for system in table["system"].unique():
-        stored = read_stored(system)
-        assert set(stored) <= set(table.query("system == @system")["claim"])
-        assert all(one.verdict in VERDICTS and one.ours and one.data for one in stored.values())
+def test_a_reading_may_have_several_quantities():
+    readings = {"A": {"x": [1.0, 1.1, 1.0], "y": [2.0, 2.1, 2.0]}, "B": {"x": [1.0, 1.1, 1.0]}}
+    assert decide(Samples(readings=readings), rule("mean", "> 0")).verdict == "holds"
+    readings["B"]["y"] = [-1.0, -1.1, -1.0]
+    found = decide(Samples(readings=readings, why="w"), rule("mean", "> 0"))
+    assert (found.verdict, found.readings) == ("unknown", "A: holds; B: fails")
+
+
+def test_what_is_built_in_or_missing_is_so_under_every_reading():
+    readings = {"A": [1.0], "B": [1.0]}
+    one = rule("by construction", "= 1")
+    assert decide(Samples(readings=readings, why="w"), one).verdict == "by construction"
+    missing = decide(Samples(readings=readings, missing="no log"), rule("value", "= 1"))
+    assert (missing.verdict, missing.why) == ("unknown", "no log")
 
 
 def test_few_jobs_decide_nothing():

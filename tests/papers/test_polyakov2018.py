@@ -109,11 +109,15 @@ def test_every_claim_holds_on_the_papers_numbers_and_three_by_construction():
     assert list(verdicts) == list(RULES)
     built_in = {claim for claim, one in verdicts.items() if one.verdict == "by construction"}
     assert built_in == BY_CONSTRUCTION
-    assert {one.verdict for one in verdicts.values()} == {"holds", "by construction"}
-    assert {claim for claim, verdict in verdicts.items() if verdict.why} == BY_CONSTRUCTION
+    unknown = {claim for claim, one in verdicts.items() if one.verdict == "unknown"}
+    assert unknown == {"load-about-0.9"}, "'often' has no number"
+    assert {one.verdict for one in verdicts.values()} == {"holds", "by construction", "unknown"}
+    assert {
+        claim for claim, verdict in verdicts.items() if verdict.why
+    } == BY_CONSTRUCTION | unknown
     assert {claim: verdict.ours for claim, verdict in verdicts.items()} == {
-        "load-about-0.9": "3 of 4 logs, mean 0.85",
-        "load-as-low-as-0.7": "0.70 (b)",
+        "load-about-0.9": "3 of 4 logs, mean 0.85; a 0.90, b 0.70, c 0.92, d 0.88",
+        "load-as-low-as-0.7": "0.70 (b); a 0.90, b 0.70, c 0.92, d 0.88",
         "inaccurate-estimates-idle": "rescheduled +0.080 (+0.060 to +0.100; 5 seeds)",
         "fillers-fill-all": "100.00 %",
         "gain-of-policy-a": "1.0000 of it",
@@ -128,13 +132,6 @@ def test_every_claim_holds_on_the_papers_numbers_and_three_by_construction():
 @pytest.mark.parametrize(
     ("claim", "changed", "ours", "why"),
     [
-        (
-            "load-about-0.9",
-            {"recorded": recorded(a=0.9, b=0.6, c=0.5)},
-            "1 of 3 logs, mean 0.67",
-            "idler: a 0.90, b 0.60, c 0.50",
-        ),
-        ("load-as-low-as-0.7", {"recorded": recorded(a=0.9, b=0.8, c=0.8)}, "0.80 (b)", "as idle"),
         (
             "inaccurate-estimates-idle",
             {"loads": loads(0.94, 0.8, 0.9)},
@@ -181,9 +178,9 @@ WIDE = loads(0.9, 0.91, spread=0.05)
     [
         ("load-about-0.9", {"recorded": recorded()}, "a made-up queue cannot tell"),
         ("load-about-0.9", {"recorded": recorded(a=math.nan)}, "no recorded log was given"),
-        ("load-about-0.9", {"recorded": recorded(a=0.9, b=0.9)}, "'often' takes 3 logs; a 0.90"),
+        ("load-about-0.9", {"recorded": recorded(a=0.9, b=0.9)}, '"often" has no number'),
         ("load-as-low-as-0.7", {"recorded": recorded()}, "a made-up queue cannot tell"),
-        ("load-as-low-as-0.7", {"recorded": recorded(a=0.9)}, "may be idler; a 0.90"),
+        ("load-as-low-as-0.7", {"recorded": recorded(a=0.9, b=0.5)}, "others may: a 0.90, b 0.50"),
         ("inaccurate-estimates-idle", {"loads": loads().head(0)}, "no load was measured"),
         ("inaccurate-estimates-idle", {"loads": loads(math.nan)}, "no load was measured"),
         ("inaccurate-estimates-idle", {"loads": loads(0.9)}, "two accuracies"),

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from papers import scorecard
-from papers.claims import JUDGED, STORED, Claims, Samples, read_rules
+from papers.claims import JUDGED, Claims, Samples, read_rules
+from papers.stored import HISTORY, STORED
 
 
 def write(figures, name, table, **parameters):
@@ -94,19 +95,22 @@ def test_others_claims_and_stored_verdicts_are_counted_apart():
     )
 
 
-def test_runs_at_paper_scale_take_the_place_of_those_stored(figures):
+def test_runs_at_paper_scale_take_the_place_of_those_stored(figures, monkeypatch):
     table = judged("1-a", one="holds", left="unknown")
     table.loc[1, "ours"] = ""  # not measured in this run
     write(figures, "1-a", table, scale="paper")
     write(figures, "2-b", judged("2-b", one="fails"))
-    path = figures / "paper-scale.csv"
+    path, history = figures / "paper-scale.csv", figures / "history.csv"
     old = [
-        ("1-a", "gone", "1", "fails", "a log", "2026-01-01", "abc"),
-        ("1-a", "left", "1", "holds", "a log", "2026-01-01", "abc"),
-        ("2-b", "one", "2", "holds", "a log", "2026-01-01", "abc"),
+        ("1-a", "left", "1", "holds", "", "a log", "2026-01-01", "abc", "r"),
+        ("2-b", "one", "2", "holds", "", "a log", "2026-01-01", "abc", "r"),
     ]
     pd.DataFrame(old, columns=STORED).to_csv(path, index=False)
-    scorecard.store(figures, path)
+    pd.DataFrame(columns=HISTORY).to_csv(history, index=False)
+    monkeypatch.setattr(scorecard, "stored_path", lambda: path)
+    monkeypatch.setattr(scorecard, "history_path", lambda: history)
+    monkeypatch.setattr("papers.stored.rule_marks", lambda: {("1-a", "one"): "r"})
+    assert scorecard.store_runs(figures) == "1 claim of 1 run at paper scale"
     stored = pd.read_csv(path, dtype=str)
     assert stored[["system", "claim", "verdict"]].to_numpy().tolist() == [
         ["1-a", "left", "holds"],

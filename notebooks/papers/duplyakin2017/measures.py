@@ -3,10 +3,10 @@
 *Relative to RANDOM* is a difference of node-hours over RANDOM's median at the same grace period:
 RANDOM is the paper's baseline, and small medians would make much of little.
 
-The paper backfills; that is EASY here, and EASY decides. First fit, which keeps no nodes for the
-head of the queue, stands beside it: that the paper's simulator was of this kind is an inference
-from its results, which must not decide claims about them (`measure_assumption`, an inverse
-analysis, which asks what would explain them and proves nothing).
+The paper says "FCFS with backfilling" and no more. Two readings are judged (`data/readings.csv`):
+EASY, which keeps nodes for the head of the queue, and first fit, which keeps none. Which of them
+would explain the printed results is asked by `measure_assumption`, an inverse analysis, which
+proves nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -83,6 +83,8 @@ class Measurements(NamedTuple):
         Share of PEREGRINE's run times below `EXTREME`.
     states : mapping of str to int
         How many, of `htc` and `peregrine`.
+    plain_states : int
+        Of PEREGRINE, where the clock of the samples does not start anew with each event.
     waste : mapping of str to pd.DataFrame
         Sums of `waste_by_priority`, per class of high priority.
     white : float
@@ -99,6 +101,7 @@ class Measurements(NamedTuple):
     outlasting: Mapping[str, float]
     within_extreme: float
     states: Mapping[str, int]
+    plain_states: int
     waste: Mapping[str, pd.DataFrame]
     white: float
 
@@ -139,6 +142,7 @@ def measure_schedules(
         },
         within_extreme=float((run_time < EXTREME).mean()),
         states={name: sampled[name]["moments"].size for name in ("htc", "peregrine")},
+        plain_states=execution_states(schedules.peregrine, restart=False).size,
         waste={name: table.sum().unstack() for name, table in by_class.items()},  # noqa: PD010
         white=white_share(next(iter(schedules.preferred.values()))),
     )
@@ -303,6 +307,11 @@ TWIN = (
     "wide jobs run; the public file PEREGRINE-10k would decide"
 )
 OF_PUBLIC_JOBS = ("gaussian", "lifo-pap-tails-grow", "peregrine-samples")
+MORE_READINGS = {
+    "lifo-pap-medians-stay": ("of itself", "of RANDOM's median", "medians of RANDOM's"),
+    "peregrine-samples": ("clock restarts", "plain clock", "plain states"),
+}
+"""Claims of which a second number is a reading, too: names of both readings, and its column."""
 STEP = "largest step {:+.1f} node-hours"
 RISES = "one does not fall at every step"
 
@@ -320,6 +329,11 @@ MEASURES: Mapping[str, Measure] = {
         lambda m: m.choice.same,
         "{:.0f} %",
         "jobs of several nodes rank differently, and under a reservation many of them run",
+    ),
+    "peregrine-same-waste": Measure(
+        lambda m: m.same_waste,
+        "{:.0f} %",
+        "where they take other nodes, they mostly waste another amount",
     ),
     "peregrine-short-grace-no-matter": Measure(partial(movement, periods=SHORT[:3], policies=FOUR)),
     "larger-partition-similar": Measure(
@@ -382,7 +396,8 @@ def measure_seed(
 ) -> dict[str, float]:
     """The numbers of one seed, of the draw and of RANDOM, under one of `SCHEDULERS`; for `sweep`.
 
-    Also `common` and `same waste` of LIFO and PAP, the share of run times `within extreme` grace
+    Also `common` and `same waste` of LIFO and PAP, what else is a reading (`MORE_READINGS`), the
+    share of run times `within extreme` grace
     periods, `outlasting on HTC`, the `days` that PEREGRINE takes, and by class its `share` of all
     waste under PAP.
     """
@@ -392,6 +407,8 @@ def measure_seed(
     also = {
         "common": found.choice.common,
         "same waste": found.same_waste,
+        "medians of RANDOM's": movement(found, LONG, GOOD),
+        "plain states": float(found.plain_states),
         "within extreme": found.within_extreme,
         "outlasting on HTC": found.outlasting["htc"],
         "days": float(max(schedules.peregrine.end_time)) / DAY,
@@ -453,15 +470,12 @@ def samples(runs: pd.DataFrame, ages: pd.DataFrame, inputs: Inputs) -> dict[str,
     easy, first_fit = (runs[runs["scheduler"] == name].reset_index() for name in SCHEDULERS)
     found = {}
     for claim, measure in MEASURES.items():
-        values = {"EASY": easy[claim].tolist()}
-        beside = {"first fit": first_fit[claim].tolist()}
-        if easy[claim].equals(first_fit[claim]):
-            values, beside = {"": easy[claim].tolist()}, {}
+        values, readings = _readings(claim, easy, first_fit)
         missing = CLASS if claim.startswith("bigmem") else ""
         if inputs.extract is None and claim.startswith(OF_PUBLIC_JOBS):
             missing = missing or TWIN
         found[claim] = Samples(
-            values, measure.shown, why=measure.why, missing=missing, beside=beside
+            values, measure.shown, why=measure.why, missing=missing, readings=readings
         )
     found["peregrine-days"] = Samples(
         easy["days"].tolist()[:1],
@@ -470,6 +484,23 @@ def samples(runs: pd.DataFrame, ages: pd.DataFrame, inputs: Inputs) -> dict[str,
     )
     found["stale-vectors-degrade"] = stale_vectors(ages)
     return {claim: _explained(claim, one, easy, first_fit) for claim, one in found.items()}
+
+
+def _readings(
+    claim: str, easy: pd.DataFrame, first_fit: pd.DataFrame
+) -> tuple[list[float], dict[str, list[float]]]:
+    """The numbers of a claim where they are the same under both schedulers, or those by reading."""
+    schedulers = {"EASY": easy, "first fit": first_fit}
+    if claim in MORE_READINGS:
+        one, other, column = MORE_READINGS[claim]
+        return [], {
+            f"{scheduler}, {name}": runs[number].tolist()
+            for scheduler, runs in schedulers.items()
+            for name, number in ((one, claim), (other, column))
+        }
+    if easy[claim].equals(first_fit[claim]):
+        return easy[claim].tolist(), {}
+    return [], {scheduler: runs[claim].tolist() for scheduler, runs in schedulers.items()}
 
 
 def _explained(claim: str, found: Samples, easy: pd.DataFrame, first_fit: pd.DataFrame) -> Samples:

@@ -15,6 +15,7 @@ from pathlib import Path
 from cosimlib.workload import Workload
 from papers.hofmeyr2016.experiment import (
     BATCH,
+    EASY,
     FCFS,
     NOT_SPMD,
     NOT_SPMD_BATCH,
@@ -64,6 +65,7 @@ def make_paper(workload: Workload, output: str | Path = "", *, own: bool = True)
 __all__ = [
     "ASSUMED",
     "BATCH",
+    "EASY",
     "FCFS",
     "NOT_SPMD",
     "NOT_SPMD_BATCH",

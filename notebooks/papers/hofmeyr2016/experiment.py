@@ -39,7 +39,8 @@ from cosimlib.timesharing import NOISE, RunSummary, simulate_timesharing, summar
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
-BATCH, NOT_SPMD_BATCH, EASY = "batch", "batch (not SPMD)", "batch (extra nodes)"
+BATCH, EASY = "batch", "batch (extra nodes)"
+NOT_SPMD_BATCH, NOT_SPMD_EASY = "batch (not SPMD)", "batch (extra nodes, not SPMD)"
 SHARED, UNLIMITED = "time-sharing", "time-sharing (memory unlimited)"
 NOT_SPMD = "time-sharing (not SPMD)"
 NOT_SPMD_UNLIMITED = "time-sharing (not SPMD, memory unlimited)"
@@ -50,6 +51,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     BATCH: {},
     NOT_SPMD_BATCH: {"spmd": False},
     EASY: {"extra_nodes": True},
+    NOT_SPMD_EASY: {"spmd": False, "extra_nodes": True},
     SHARED: {},
     UNLIMITED: {"memory": False},
     NOT_SPMD: {"spmd": False},
@@ -58,6 +60,9 @@ POLICIES: dict[str, dict[str, Any]] = {
     **SPREADS,
 }
 """What differs from the simulators' defaults; `memory` and `memory_spread` are the jobs'."""
+
+READINGS = {"as worded": BATCH, "with extra nodes": EASY}
+"""Readings of "FCFS with backfill" (`data/readings.csv`), and the policy of each."""
 
 
 class Span(NamedTuple):
@@ -113,31 +118,38 @@ SCALES = {
 """An eighth of Edison for weeks, where jobs share nodes; and Edison for twenty months."""
 
 OVERHEADS = (0.0, 0.05, 0.08, 0.13)
+LITTLE = 0.02
+"""An overhead under the 5 % up to which it has little effect."""
 ON_NOISY_DAYS = (BATCH, SHARED, NOT_SPMD, NOT_SPMD_BATCH)
+"""The policies of figure 10."""
 
 RUNS = {
-    "noise": [Run(policy, noise) for noise in (True, False) for policy in ON_NOISY_DAYS],
+    "noise": [Run(policy, noise) for noise in (True, False) for policy in (*ON_NOISY_DAYS, EASY)],
     "greatest overhead": [Run(UNLIMITED, overhead=OVERHEADS[-1])],
-    "overheads": [Run(UNLIMITED, overhead=part) for part in OVERHEADS],
+    "overheads": [Run(UNLIMITED, overhead=part) for part in (*OVERHEADS, LITTLE)],
     "sharing": [
-        Run(policy)
-        for policy in (BATCH, SHARED, UNLIMITED, NOT_SPMD, NOT_SPMD_BATCH, NOT_SPMD_UNLIMITED)
+        Run(policy) for policy in (BATCH, EASY, SHARED, NOT_SPMD, NOT_SPMD_BATCH, NOT_SPMD_EASY)
     ],
-    "batch": [Run(BATCH)],
-    "noisy batch": [Run(BATCH, noise=True)],
+    "batch": [Run(BATCH), Run(EASY)],
+    "noisy batch": [Run(BATCH, noise=True), Run(EASY, noise=True)],
 }
 """Runs of each seed, by kind."""
 
 FIRST_RUNS = {
+    "sharing": [Run(UNLIMITED), Run(NOT_SPMD_UNLIMITED)],
     "noise": [Run(FCFS)],
     "overheads": [
-        *(Run(UNLIMITED, overhead=part) for part in (0.02, 0.1)),
+        Run(UNLIMITED, overhead=0.1),
         Run(SHARED),
         Run(SHARED, overhead=0.05),
         *map(Run, SPREADS),
     ],
 }
 """Runs of the first seed only, which decide nothing."""
+
+
+class NoRunError(ValueError):
+    """There is no run of the kind, policy, noise and overhead that are asked for."""
 
 
 class Runs(NamedTuple):
@@ -158,7 +170,7 @@ class Runs(NamedTuple):
 
         Raises
         ------
-        ValueError
+        NoRunError
             Where there is none.
         """
         asked = (kind, policy, noise, overhead)
@@ -166,7 +178,7 @@ class Runs(NamedTuple):
         rows = zip(zip(*which, strict=True), self.table["summary"], strict=True)
         found = [run for row, run in rows if row == asked]
         if not found:
-            raise ValueError(f"no run of {Run(policy, noise, overhead)} among those of '{kind}'")
+            raise NoRunError(f"no run of {Run(policy, noise, overhead)} among those of '{kind}'")
         return found
 
     def first(self, kind: str, policy: str = BATCH, **which: Any) -> RunSummary:
@@ -259,7 +271,8 @@ def measure(
         columns=["kind", *Run._fields, "seed", "summary"],
     )
     if scaling is None:
-        scaling = applications(scale["sharing"].span.nodes / EDISON.total_nodes)
+        nodes = scale["sharing"].span.nodes if "sharing" in scale else EDISON.total_nodes
+        scaling = applications(nodes / EDISON.total_nodes)
     return Runs(table, scaling, noise)
 
 
@@ -382,17 +395,31 @@ def bin_ratios(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> 
     return (ratios.min(), ratios.max()) if ratios.size else (math.nan, math.nan)
 
 
-def bin_correlations(run: RunSummary) -> tuple[float, float]:
-    """Correlations of the logarithm of slowdown with those of size and of length, by bins."""
-    known = run.counts > 0
-    weight, slowdown = run.counts[known], np.log(run.bins[known])
-    edges = np.log(run.nodes_edges), np.log(run.length_edges)
-    size, length = np.meshgrid(*((e[:-1] + e[1:]) / 2 for e in edges), indexing="ij")
-    table = np.cov(np.array([slowdown, size[known], length[known]]), fweights=weight)
-    spread = np.sqrt(np.diag(table))
-    if not (spread > 0).all():
-        return 0.0, 0.0
-    return float(table[0, 1] / spread[0] / spread[1]), float(table[0, 2] / spread[0] / spread[2])
+def _mean_slowdown(run: RunSummary, sizes: np.ndarray, lengths: np.ndarray) -> float:
+    """Mean slowdown of the jobs in some rows and columns of bins; NaN where there are none."""
+    which = np.ix_(sizes, lengths)
+    jobs = run.counts[which].sum()
+    return float(run.slowdown_sums[which].sum() / jobs) if jobs else math.nan
+
+
+def size_factor(run: RunSummary, *, small: float = 7.0, large: float = 1_024.0) -> float:
+    """Mean slowdown of large jobs ÷ that of small ones; NaN where there are none of either.
+
+    A job is small with up to `small` of Edison's nodes, large with `large` or more; on a smaller
+    machine with as large a part of it.
+    """
+    part = (run.nodes_edges[-1] - 1) / EDISON.total_nodes
+    every_length = np.full(run.counts.shape[1], True)
+    few = run.nodes_edges[1:] - 1 <= max(1.0, small * part)
+    many = run.nodes_edges[:-1] >= large * part
+    return _mean_slowdown(run, many, every_length) / _mean_slowdown(run, few, every_length)
+
+
+def length_factor(run: RunSummary, *, short: float = HOUR, long: float = 4 * HOUR) -> float:
+    """Mean slowdown of jobs up to `short` (s) ÷ that of jobs of `long` or more."""
+    every_size = np.full(run.counts.shape[0], True)
+    brief, lasting = run.length_edges[1:] <= short, run.length_edges[:-1] >= long
+    return _mean_slowdown(run, every_size, brief) / _mean_slowdown(run, every_size, lasting)
 
 
 def won_bins(batch: RunSummary, shared: RunSummary, *, at_least: int = 10) -> tuple[float, float]:

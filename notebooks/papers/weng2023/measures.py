@@ -132,12 +132,14 @@ def samples(study: Study, runs: pd.DataFrame) -> Mapping[str, Samples]:
             "{:.0f} GPUs",
             details=_where(saved["gpus"], "{:.0f} GPUs"),
             why=OTHER_ON_OWN,
+            doubt=_rounded(saved.loc["default", "gpus"].max()),
         ),
         "printed-allocation": _printed(runs, "final_allocated"),
         "printed-fragments": _printed(runs, "final_fragmented"),
     }
 
 
+PRINTED_GPUS = 290.0
 CLAIMS = (
     "hundreds-of-fragments",
     "most-allocated",
@@ -147,6 +149,12 @@ CLAIMS = (
     "printed-allocation",
     "printed-fragments",
 )
+
+
+def _rounded(gpus: float) -> str:
+    """Why a number of GPUs decides nothing: it is the printed one if that is rounded to tens."""
+    near = round(gpus, -1) == PRINTED_GPUS
+    return f"{gpus:.0f} is {PRINTED_GPUS:g} if the abstract rounds to tens" if near else ""
 
 
 def _where(saved: pd.Series, shown: str) -> str:

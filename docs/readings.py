@@ -1,0 +1,122 @@
+"""Picture and table of docs/readings.md: ``python -m docs.readings``; the picture needs a Chromium.
+
+They show what each admissible reading of a paper's words makes of a claim, by the stored runs at
+paper scale. Claims that no run has judged under its readings are named as such.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+import plotly.graph_objects as go
+
+import cosimlab as lab
+from papers.stored import KEYS, read_readings, rule_marks, stored_path
+
+PAGE = Path(__file__).with_name("readings.md")
+COLORS = {
+    "holds": "#009E73",
+    "fails": "#D55E00",
+    "unknown": "#CCCCCC",
+    "by construction": "#56B4E9",
+}
+MARKS = {"holds": "✓", "fails": "✗", "unknown": "?", "by construction": "="}
+NOT_RUN = "not run"
+
+
+def main() -> None:
+    """Renew the page's table, and draw."""
+    table = verdicts()
+    begin, end = "<!-- readings: written by python -m docs.readings -->\n\n", "\n\n<!-- end -->"
+    page = PAGE.read_text(encoding="utf-8")
+    head, _, rest = page.partition(begin)
+    tail = rest.partition(end)[2]
+    PAGE.write_text(f"{head}{begin}{as_markdown(table)}{end}{tail}", encoding="utf-8")
+    picture(table).write_image(PAGE.with_suffix(".png"))
+
+
+def verdicts() -> pd.DataFrame:
+    """A row per claim and admissible reading: `system`, `claim`, `reading`, `points`, `verdict`."""
+    stored = pd.read_csv(stored_path(), dtype=str, keep_default_na=False)
+    marks = rule_marks()
+    of_today = [
+        marks.get(key) == rule
+        for key, rule in zip(
+            stored[KEYS].itertuples(index=False, name=None), stored["rule"], strict=True
+        )
+    ]
+    stored = stored[of_today].set_index(KEYS)["readings"]
+    table = read_readings().query("admissible == 'yes'")
+    found = [
+        _by_reading(stored.get((row.system, row.claim), "")).get(row.reading, NOT_RUN)
+        for row in table.itertuples(index=False)
+    ]
+    return table[[*KEYS, "open", "reading", "points"]].assign(verdict=found)
+
+
+def _by_reading(text: str) -> dict[str, str]:
+    """Verdicts by reading, from such as "EASY: holds; first fit: fails"."""
+    return dict(part.rsplit(": ", 1) for part in text.split("; ") if part)
+
+
+def as_markdown(table: pd.DataFrame) -> str:
+    """A row per claim, with the verdict under each reading; bold: what the words point to."""
+    lines = ["| claim | what the words leave open | readings |", "|---|---|---|"]
+    for (system, claim), rows in table.groupby(KEYS, sort=False):
+        each = [
+            f"**{row.reading}**: {row.verdict}"
+            if row.points == "yes"
+            else f"{row.reading}: {row.verdict}"
+            for row in rows.itertuples(index=False)
+        ]
+        lines.append(f"| {system} `{claim}` | {rows['open'].iloc[0]} | {' · '.join(each)} |")
+    return "\n".join(lines)
+
+
+def picture(table: pd.DataFrame) -> go.Figure:
+    """Claims by readings, colored by verdict, with a mark in each cell."""
+    table = table[table["verdict"] != NOT_RUN]
+    first = table.groupby(KEYS, sort=False).cumcount()
+    codes = {verdict: code for code, verdict in enumerate(COLORS)}
+    claims = (table["system"].str[0] + " " + table["claim"]).drop_duplicates().tolist()
+    columns = range(int(first.max()) + 1)
+    wide = table.assign(place=first, name=table["system"].str[0] + " " + table["claim"])
+    cells = wide.pivot(index="name", columns="place", values="verdict").reindex(claims)  # noqa: PD010
+    names = wide.pivot(index="name", columns="place", values="reading").reindex(claims)  # noqa: PD010
+    text = [
+        [
+            f"{MARKS[verdict]} {reading}" if isinstance(verdict, str) else ""
+            for verdict, reading in zip(cells.loc[claim], names.loc[claim], strict=True)
+        ]
+        for claim in claims
+    ]
+    steps = [
+        (edge, color)
+        for code, color in enumerate(COLORS.values())
+        for edge in (code / len(COLORS), (code + 1) / len(COLORS))
+    ]
+    shown = lab.figures.theme.figure(
+        title="Verdicts by reading of the paper's words", height=110 + 24 * len(claims), width=900
+    )
+    shown.add_heatmap(
+        x=[f"reading {place + 1}" for place in columns],
+        y=claims,
+        z=cells.replace(codes).to_numpy(float),
+        zmin=-0.5,
+        zmax=len(COLORS) - 0.5,
+        colorscale=steps,
+        showscale=False,
+        text=text,
+        texttemplate="%{text}",
+        xgap=2,
+        ygap=2,
+    )
+    for verdict, color in COLORS.items():
+        entry = {"size": 12, "symbol": "square", "color": color}
+        shown.add_scatter(
+            x=[None], y=[None], mode="markers", marker=entry, name=f"{MARKS[verdict]} {verdict}"
+        )
+    return shown.update_yaxes(autorange="reversed", automargin=True).update_xaxes(side="top")
+
+
+if __name__ == "__main__":
+    main()
