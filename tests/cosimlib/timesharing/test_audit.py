@@ -205,11 +205,14 @@ def test_a_value_too_few_is_noticed(schedule, name, what):
         audit(fewer)
 
 
+noisy = pytest.mark.compiled("twenty thousand changes of speed need compiled kernels")
+
+
 @pytest.mark.parametrize(
     "knobs",
     [
         {},
-        {"noise": 0.05},
+        pytest.param({"noise": 0.05}, marks=noisy),
         {"spmd": False},
         {"step": None},
         {"overhead": 0.1, "queue": "fcfs"},
