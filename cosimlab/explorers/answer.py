@@ -102,7 +102,7 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 def _row(name: str, before: float, after: float) -> str:
     """One number in the table of a comparison."""
     difference = after - before
-    sign = "+" if 0 < difference else ""
+    sign = "+" if difference > 0 else ""
     cells = (_short(before), _short(after), f"{sign}{_short(difference)}")
     shown = "".join(f"<td>{cell}</td>" for cell in cells)
     return f"<tr><td>{html.escape(name)}</td>{shown}</tr>"

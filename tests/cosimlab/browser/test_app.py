@@ -98,8 +98,7 @@ def test_an_answer_is_pinned_copied_and_saved(blank_page, app, tmp_path):
     with page.expect_download() as saved:
         page.get_by_role("button", name="download CSV").click()
     assert saved.value.suggested_filename == "batch-policy=FCFS.csv"
-    with open(saved.value.path(), encoding="utf-8") as file:
-        assert len(file.readlines()) == 301
+    assert saved.value.path().read_text(encoding="utf-8").count("\n") == 301
     page.get_by_role("button", name="copy as Python").click()
     code = page.locator("textarea")
     expect(code).to_have_value(re.compile(r'lab\.explore_batch\(policy="FCFS"\)'))
