@@ -106,7 +106,7 @@ def explore_advise(
             options=deadlines,
             named=in_minutes,
         ),
-        Knob("bandwidth", 1.0, "checkpoint bandwidth ×", **factor),
+        Knob("bandwidth", 1.0, "write bandwidth ×", **factor),
         Knob("interval", 1.0, "checkpoint interval ×", **factor),
     ]
 

@@ -102,7 +102,7 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 def _row(name: str, before: float, after: float) -> str:
     """One number in the table of a comparison."""
     difference = after - before
-    sign = "+" if 0 < difference < math.inf else ""
+    sign = "+" if difference > 0 else ""
     cells = (_short(before), _short(after), f"{sign}{_short(difference)}")
     shown = "".join(f"<td>{cell}</td>" for cell in cells)
     return f"<tr><td>{html.escape(name)}</td>{shown}</tr>"
@@ -113,6 +113,6 @@ def _short(number: float) -> str:
     if math.isnan(number):
         return UNKNOWN
     if math.isinf(number):
-        return "no end" if number > 0 else "−no end"
+        return "∞" if number > 0 else "−∞"
     text = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
     return text.replace("-", "−")

@@ -378,11 +378,18 @@ class Panel(VBox):
         self.pinned = answer
         self.buttons[0].description = PIN if answer is None else UNPIN
         if answer is not None:
-            words = HTML(f"<b>Pinned</b><br>{answer.text}", layout=Layout(flex=LEFT))
+            figure = PinnedFigure(answer.figure)
+            figure.observe(self._fit_pinned, names="page_width")
+            layout = Layout(flex=LEFT, min_width="0", overflow="auto")
+            words = HTML(f"<b>Pinned</b><br>{answer.text}", layout=layout)
             words.add_class("explorer-text")
-            parts = [words, self._in_box(PinnedFigure(answer.figure))]
+            parts = [words, self._in_box(figure)]
             self._below.children = [HBox(parts, layout=Layout(**WRAPPED))]
         self._compare()
+
+    def _fit_pinned(self, change: Any) -> None:
+        """Make the pinned figure as wide as the page allows."""
+        change["owner"].update_layout(width=max(change["new"], self._least[0]))
 
     def _compare(self) -> None:
         """Show how the answer differs from the one pinned, under the controls."""

@@ -320,7 +320,8 @@ def crossover_large(runs: Runs) -> Samples:
     With more jobs on a node, as on more nodes, both crossovers are others.
     """
     shared, free = runs.of("sharing", SHARED), runs.first("sharing", UNLIMITED)
-    least, later, seen = LARGE * shared[0].nodes_edges[-1], {}, {"": [], "memory unlimited ": []}
+    least, later = LARGE * shared[0].nodes_edges[-1], {}
+    seen: dict[str, list[str]] = {"": [], "memory unlimited ": []}
     none = "one of them is better whatever the run time, for large jobs and for all"
     for reading, policy in READINGS.items():
         batch = runs.of("sharing", policy)

@@ -76,3 +76,39 @@ def test_without_the_token_there_is_only_a_page_that_asks_for_it(app):
     for path in ("api/kernels/00000000-0000-0000-0000-000000000000", "api/kernels"):
         with pytest.raises(urllib.error.HTTPError):
             urllib.request.urlopen(f"{app}/{path}", timeout=30)
+
+
+@pytest.mark.browser
+def test_an_answer_is_pinned_copied_and_saved(blank_page, app, tmp_path):
+    """The pin stays when a log is given; the cell is selected; the table is the file."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=lab.TIMEOUT)
+    page = blank_page
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"{app}/voila/render/batch.ipynb?token={lab.TOKEN}", timeout=lab.COLD)
+    titles = page.locator(".gtitle")
+    expect(titles).to_have_text(re.compile("^EASY, offered load 0.90"), timeout=lab.COLD)
+    page.get_by_role("button", name="pin", exact=True).click()
+    expect(titles).to_have_count(2)
+    page.locator("select").first.select_option(label="FCFS")
+    compared = page.locator(".explorer-comparison")
+    expect(compared).to_contain_text("policy EASY → FCFS")
+    expect(titles).to_have_text([re.compile("^FCFS, "), re.compile("^EASY, ")])
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="download CSV").click()
+    assert saved.value.suggested_filename == "batch-policy=FCFS.csv"
+    assert saved.value.path().read_text(encoding="utf-8").count("\n") == 301
+    page.get_by_role("button", name="copy as Python").click()
+    code = page.locator("textarea")
+    expect(code).to_have_value(re.compile(r'lab\.explore_batch\(policy="FCFS"\)'))
+    page.wait_for_function("() => window.getSelection().toString().includes('explore_batch')")
+    page.screenshot(path=tmp_path / "code.png")
+    choose(page, ROOT / "tests/data/zoo/two-sizes.swf.gz")
+    expect(page.get_by_text("shown: two-sizes.swf.gz")).to_be_visible()
+    expect(compared).to_contain_text("data Lublin-Feitelson (seed 0) → ")
+    expect(titles).to_have_count(2)
+    page.screenshot(path=tmp_path / "pinned.png")
+    page.get_by_role("button", name="unpin").click()
+    expect(titles).to_have_count(1)
+    expect(compared).to_have_count(0)

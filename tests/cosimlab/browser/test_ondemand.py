@@ -73,3 +73,22 @@ def fits(explorer, folder, beside):
         assert drawn["width"] > 0.9 * room["width"]
     tracks = page.locator(f"{SHOWN} .widget-hslider .slider-container").all()
     assert all(track.bounding_box()["width"] > 40 for track in tracks)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["ondemand", "timesharing"])
+def test_beside_the_list_of_files_sliders_and_figure_have_room(page, address, tmp_path, name):
+    """On a laptop's screen: at least 120 pixels of each slider, and the figure is seen whole."""
+    explorer = Explorer(page)
+    page.set_viewport_size({"width": 1366, "height": 768})
+    explorer.open(address, name, "^(dynamic|time-sharing)")
+    page.wait_for_timeout(2000)
+    output = page.locator(".jp-Cell .jp-OutputArea-output", has=explorer.plot).first
+    output.evaluate("output => output.scrollIntoView({ block: 'start' })")
+    page.wait_for_timeout(500)
+    page.screenshot(path=tmp_path / f"{name}.png")
+    assert page.locator(".jp-FileBrowser").is_visible()
+    tracks = page.locator(f"{SHOWN} .widget-hslider .slider-container").all()
+    assert min(track.bounding_box()["width"] for track in tracks) >= 120
+    figure, status = explorer.plot.bounding_box(), page.locator("#jp-bottom-panel").bounding_box()
+    assert figure["y"] + figure["height"] <= status["y"] + 1, "the legend is below the screen"

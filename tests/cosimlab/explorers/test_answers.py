@@ -160,6 +160,8 @@ def test_an_answer_is_pinned_beside_the_next_until_it_is_unpinned(panel):
     [row] = panel._below.children
     assert "4 nodes" in row.children[0].value
     [figure] = row.children[1].children
+    figure.page_width = 700
+    assert figure.layout.width == 700
     assert figure.data[0].y == (4,) and panel.figure.data[0].y == (6,)
     assert pressed(panel, 0) == "pin"
     assert panel._below.children == () and panel._comparison not in panel._left.children
@@ -209,5 +211,5 @@ def test_numbers_in_a_comparison_are_short():
     assert "the same settings" in html
     assert "<td>12,346</td><td>12,000</td><td>−345.7</td>" in html
     assert "<td>0.1235</td><td>0.1</td><td>−0.02346</td>" in html
-    assert "<td>1</td><td>no end</td><td>no end</td>" in html
+    assert "<td>1</td><td>∞</td><td>+∞</td>" in html
     assert changes({"a": "1", "b": "2"}, {"b": "2", "c": "<3"}) == ["a 1 → –", "c – → <3"]
