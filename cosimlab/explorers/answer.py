@@ -9,12 +9,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from cosimlib.schedule import Schedule
+
+if TYPE_CHECKING:  # where widgets are missing, too, the error names these first
+    import plotly.graph_objects as go
 
 Numbers = Mapping[str, float]
 """Numbers by their names, each name with its unit: "mean wait (h)"."""
@@ -39,7 +41,7 @@ class Answer(NamedTuple):
         Makes the tidy table behind the answer.
     """
 
-    figure: go.Figure
+    figure: "go.Figure"
     text: str | Sequence[str]
     notes: Iterable[str] = ()
     numbers: Numbers = MappingProxyType({})
@@ -65,7 +67,7 @@ class Pin:
         Settings by the labels of their controls, and the data, in words.
     """
 
-    figure: go.Figure
+    figure: "go.Figure"
     text: str
     numbers: Numbers
     words: Mapping[str, str]

@@ -171,7 +171,7 @@ def test_a_workload_brings_its_estimates_and_its_machine():
 def test_jobs_in_a_row_are_taken_where_a_log_is_busy():
     few = explore_filling(SOURCE, jobs=40, policy="filling B, save")
     assert_shows(few, metrics.busy_stretch(SOURCE, 40))
-    assert few.controls["seed"].disabled and "nothing is drawn" in few.notes.value
+    assert few.controls["seed"].disabled and "nothing is random" in few.notes.value
     few.controls["accuracy"].value = 0.5
     assert not few.controls["seed"].disabled
     alone = explore_filling(SOURCE, jobs=1)
