@@ -190,7 +190,7 @@ def decide(samples: Samples, rule: Rule) -> Verdict:
 def _decide_readings(samples: Samples, rule: Rule) -> Verdict:
     """The verdict on a statement whose words leave several readings open."""
     alone = {
-        name: decide(samples._replace(values=values, readings={}, details=""), rule)
+        name: decide(samples._replace(values=values, readings={}, details="", doubt=""), rule)
         for name, values in samples.readings.items()
     }
     ours = "; ".join(f"{name}: {one.ours}" for name, one in alone.items())
@@ -199,6 +199,8 @@ def _decide_readings(samples: Samples, rule: Rule) -> Verdict:
     first = next(iter(alone.values()))
     verdicts = {one.verdict for one in alone.values()}
     same_side = len({_side(values, rule) for values in samples.readings.values()}) == 1
+    if verdicts == {"fails"} and same_side and samples.doubt:
+        return Verdict(ours, "unknown", samples.doubt, samples.data, readings=each)
     if len(verdicts) == 1 and (verdicts != {"fails"} or same_side):
         return Verdict(ours, first.verdict, first.why, samples.data, readings=each)
     if verdicts == {"fails"}:

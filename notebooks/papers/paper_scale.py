@@ -66,8 +66,12 @@ def _timesharing(*kinds: str) -> str:
     claims = Claims("3-timesharing", data=runs.data(kinds[0]))
     claims.judge(hofmeyr2016.samples(runs, some=True))
     table = claims.table()
-    measured = table["claim"].isin(claims.verdicts)
-    stored = store(table[measured], stored_path(), history_path())
+    table = table[table["claim"].isin(claims.verdicts)]
+    for span in (plan[kind].span for kind in kinds):
+        days = f"{span.days:g} days,"
+        named = f"{days} of which {span.warm_up:g} do not count,"
+        table = table.assign(data=table["data"].str.replace(days, named))
+    stored = store(table, stored_path(), history_path())
     return f"{stored} claims of {', '.join(kinds)}"
 
 

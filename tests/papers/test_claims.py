@@ -173,6 +173,10 @@ def test_every_reading_is_judged_and_all_must_agree():
     assert differ.readings == "A: holds; B: fails"
     assert differ.why == ("the paper's words leave more than one reading open (A: holds; B: fails)")
     assert differ.ours.startswith("A: 3.05 (") and "; B: 8.05 (" in differ.ours
+    doubtful = Samples(readings={"A": [9.0, 9.1], "B": [8.0, 8.1]}, why="w", doubt="a twin's jobs")
+    found = decide(doubtful, one)
+    assert (found.verdict, found.why) == ("unknown", "a twin's jobs")
+    assert found.readings == "A: fails; B: fails"
     apart = decide(Samples(why="w", readings={"A": [1.0, 1.1], "B": [8.0, 8.1]}), one)
     assert apart.why == "the readings fail on opposite sides of the limits (2 to 4)"
 
