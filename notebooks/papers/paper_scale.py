@@ -46,12 +46,13 @@ def main() -> int:
     return 0
 
 
-def _notebook(name: str) -> str:
-    """Run a notebook at paper scale and store its verdicts."""
+def _notebook(name: str, trace: str = "") -> str:
+    """Run a notebook at paper scale, on its own log or another, and store its verdicts."""
     with tempfile.TemporaryDirectory() as folder:
         figures = Path(folder)
         notebook = checkout() / "notebooks" / f"{name}.ipynb"
-        status = run.main([str(notebook), str(figures / name), "--scale=paper"])
+        asked = [str(notebook), str(figures / name), "--scale=paper", f"--trace={trace}"]
+        status = run.main(asked)
         if status:
             raise SystemExit(status)
         judged = pd.read_csv(figures / name / "claims.csv", dtype=str, keep_default_na=False)
@@ -77,12 +78,12 @@ def _timesharing(*kinds: str) -> str:
 
 PARTS: dict[str, Part] = {
     "1-eviction": Part(0.6, lambda: _notebook("1-eviction")),
-    "2-coscheduling": Part(0.6, lambda: _notebook("2-coscheduling")),
+    "2-coscheduling": Part(0.2, lambda: _notebook("2-coscheduling", "synthetic")),
     "3-batch": Part(0.3, lambda: _timesharing("batch", "noisy batch")),
     "3-sharing": Part(1.6, lambda: _timesharing("sharing")),
     "3-overheads": Part(1.0, lambda: _timesharing("overheads", "greatest overhead")),
-    "4-filling": Part(0.3, lambda: _notebook("4-filling")),
-    "5-elastic": Part(0.6, lambda: _notebook("5-elastic")),
+    "4-filling": Part(0.1, lambda: _notebook("4-filling")),
+    "5-elastic": Part(0.15, lambda: _notebook("5-elastic")),
     "6-ondemand": Part(1.0, lambda: _notebook("6-ondemand")),
     "7-nodes": Part(0.05, lambda: _notebook("7-nodes")),
 }

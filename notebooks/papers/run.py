@@ -106,6 +106,7 @@ def _execute(notebook: NotebookNode, **how: Any) -> tuple[NotebookNode, dict[str
         path = Path(folder) / "shares.json"
         # Before the first cell, and not seen in the notebook.
         begin = f"__import__('papers.shares').shares.start({str(path)!r})"
+        before = os.times()
         executed = papermill.execute_notebook(
             notebook,
             None,
@@ -116,8 +117,9 @@ def _execute(notebook: NotebookNode, **how: Any) -> tuple[NotebookNode, dict[str
             extra_arguments=["--log-level=CRITICAL", f"--IPKernelApp.exec_lines={begin}"],
             **how,
         )
-        used = os.times()
-        started = used.children_user + used.children_system
+        after = os.times()
+        started = after.children_user - before.children_user
+        started += after.children_system - before.children_system
         return executed, shares.read(path, time.process_time(), started)
 
 
