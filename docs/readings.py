@@ -5,6 +5,7 @@ paper scale. Claims that no run has judged under its readings are named as such.
 """
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -44,13 +45,17 @@ def verdicts() -> pd.DataFrame:
             stored[KEYS].itertuples(index=False, name=None), stored["rule"], strict=True
         )
     ]
-    stored = stored[of_today].set_index(KEYS)["readings"]
+    rows = {(row.system, row.claim): row for row in stored[of_today].itertuples(index=False)}
     table = read_readings().query("admissible == 'yes'")
-    found = [
-        _by_reading(stored.get((row.system, row.claim), "")).get(row.reading, NOT_RUN)
-        for row in table.itertuples(index=False)
-    ]
+    found = [_verdict(rows.get((row.system, row.claim)), row.reading) for row in table.itertuples()]
     return table[[*KEYS, "open", "reading", "points"]].assign(verdict=found)
+
+
+def _verdict(row: Any, reading: str) -> str:
+    """A stored claim's verdict under a reading; its own where the reading changes no number."""
+    if row is None:
+        return NOT_RUN
+    return _by_reading(row.readings).get(reading, NOT_RUN) if row.readings else str(row.verdict)
 
 
 def _by_reading(text: str) -> dict[str, str]:
