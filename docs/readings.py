@@ -27,11 +27,11 @@ NOT_RUN = "not run"
 def main() -> None:
     """Renew the page's table, and draw."""
     table = verdicts()
-    begin, end = "<!-- readings: written by python -m docs.readings -->\n\n", "\n\n<!-- end -->"
-    page = PAGE.read_text(encoding="utf-8")
-    head, _, rest = page.partition(begin)
+    begin, end = "<!-- readings: written by python -m docs.readings -->", "<!-- end -->"
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
     tail = rest.partition(end)[2]
-    PAGE.write_text(f"{head}{begin}{as_markdown(table)}{end}{tail}", encoding="utf-8")
+    text = f"{head}{begin}\n\n{as_markdown(table)}\n\n{end}{tail}"
+    PAGE.write_text(text, encoding="utf-8")
     picture(table).write_image(PAGE.with_suffix(".png"))
 
 

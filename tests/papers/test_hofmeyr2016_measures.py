@@ -497,23 +497,36 @@ OF_MANY_DAYS = ("overhead-knee", "noise-wins")
 """Claims whose number grows with the days: a saturated machine's backlog, batch's tail."""
 
 
+def verdict_of(text: str, limits) -> str:
+    """What the intervals of a text decide: holds, fails, or unknown."""
+    ends = re.findall(r"\(([−+\d.e]+) to ([−+\d.e]+)(?:; \d+ seeds)?\)", text)
+    intervals = [tuple(float(end.replace("−", "-")) for end in pair) for pair in ends]
+    inside = [limits.hold(end) for pair in intervals for end in pair]
+    outside = [high < limits.least or low > limits.most for low, high in intervals]
+    return "holds" if all(inside) else "fails" if any(outside) else "unknown"
+
+
 def test_every_stored_number_is_of_a_stated_claim_and_has_the_verdict_of_its_interval():
     stored, rules = read_stored("3-timesharing"), Claims("3-timesharing", data="made").rules
     assert set(stored) <= set(CLAIMS)
-    for claim, (ours, verdict, why, data, *_) in stored.items():
-        if verdict == STALE:
+    for claim, found in stored.items():
+        if found.verdict == STALE:
             continue
-        if "600 days" not in data and claim in OF_MANY_DAYS:
-            assert verdict == "unknown"
+        if "600 days" not in found.data and claim in OF_MANY_DAYS:
+            assert found.verdict == "unknown"
             continue
-        assert "5,576 nodes" in data and "do not count, seed" in data and not why
+        assert "5,576 nodes" in found.data and "do not count, seed" in found.data and not found.why
         limits = rules[claim].limits
-        ends = re.findall(r"\(([−+\d.e]+) to ([−+\d.e]+)(?:; \d+ seeds)?\)", ours)
-        intervals = [tuple(float(end.replace("−", "-")) for end in pair) for pair in ends]
-        if not intervals:  # all seeds have the same number
-            assert claim == "turnaround-scales" and verdict == "holds" and "applications 1;" in ours
+        if found.readings:
+            each = dict(part.rsplit(": ", 1) for part in found.readings.split("; "))
+            parts = re.split("; (?=with extra nodes: )", found.ours)
+            assert [verdict_of(part, limits) for part in parts] == list(each.values()), claim
+            agree = len(set(each.values())) == 1 and found.verdict in (*each.values(), "unknown")
+            assert agree or found.verdict == "unknown", claim
             continue
-        inside = [limits.hold(end) for pair in intervals for end in pair]
-        outside = [high < limits.least or low > limits.most for low, high in intervals]
+        if claim == "turnaround-scales":  # all seeds have the same number
+            assert found.verdict == "holds" and "applications 1;" in found.ours
+            continue
         true = "by construction" if claim == "same-utilization" else "holds"
-        assert verdict == (true if all(inside) else "fails" if any(outside) else "unknown"), claim
+        expected = verdict_of(found.ours, limits)
+        assert found.verdict == (true if expected == "holds" else expected), claim
