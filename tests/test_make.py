@@ -83,7 +83,15 @@ def project(tmp_path):
 
 def make(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
     """Run make in a project, with no variable of ours in the environment but those given."""
-    ours = {"VENV", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "COSIMLIB_TRACES", *NAMES}
+    ours = {
+        "VENV",
+        "MAKEFLAGS",
+        "MAKELEVEL",
+        "MFLAGS",
+        "COSIMLIB_TRACES",
+        "COSIMLIB_WORKERS",
+        *NAMES,
+    }
     env = {name: value for name, value in os.environ.items() if name not in ours}
     env |= {"LOGGED": str(project / "logged"), **environment}
     return subprocess.run(

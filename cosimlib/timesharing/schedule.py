@@ -254,16 +254,13 @@ def _correlations(jobs: pd.DataFrame, slowdown: np.ndarray) -> np.ndarray:
     for column in ("nodes", "run_time"):
         values = jobs[column].to_numpy(float)
         logarithms = np.log(np.maximum(values, 1.0)), np.log(slowdown)
+        if np.ptp(values) == 0 or np.ptp(slowdown) == 0:
+            found.append([math.nan] * 3)
+            continue
         by_rank = float(kendalltau(values, slowdown).statistic)
-        found.append([_correlation(values, slowdown), _correlation(*logarithms), by_rank])
+        plain, logs = np.corrcoef(values, slowdown)[0, 1], np.corrcoef(*logarithms)[0, 1]
+        found.append([float(plain), float(logs), by_rank])
     return np.array(found)
-
-
-def _correlation(one: np.ndarray, other: np.ndarray) -> float:
-    """Pearson's correlation; NaN where one of the two is constant."""
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
-        return math.nan
-    return float(np.corrcoef(one, other)[0, 1])
 
 
 def _binned(jobs: pd.DataFrame, slowdown: np.ndarray, total_nodes: int) -> tuple[np.ndarray, ...]:
