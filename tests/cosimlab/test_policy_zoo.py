@@ -68,7 +68,7 @@ def test_a_policy_of_one_s_own_joins_and_the_others_are_not_run_again(runs, logs
     after = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     assert before.items() < after.items() and len(after) == 18 + 6
     old = both[both["policy"] != "latest first"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(old, runs)
+    pd.testing.assert_frame_equal(old, pd.DataFrame(runs))
     assert page(both).count("| latest first | ") == len(MEASURES) + 1
 
 
