@@ -1,6 +1,7 @@
 """Groups of jobs: by size, length, user, group, queue or partition; means by size and length."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -105,8 +106,9 @@ def by_size_and_length(
     lengths: Sequence[float] | None = None,
     start: float | None = None,
     end: float | None = None,
+    statistic: str = "mean",
 ) -> pd.DataFrame:
-    """Mean of a metric by size and length of jobs, a row per bin, for a heat map.
+    """Mean or median of a metric by size and length of jobs, a row per bin, for a heat map.
 
     Parameters
     ----------
@@ -119,12 +121,14 @@ def by_size_and_length(
         first bin. By default nodes double from 1 and run times from 10 s.
     start, end : float, optional
         The window in which a job must have been submitted.
+    statistic : {"mean", "median"}
+        Of the jobs in a bin.
 
     Returns
     -------
     pd.DataFrame
-        `nodes` and `run_time` from which a bin goes, `jobs`, and the mean. Every pair of a size and
-        a length has a row: without a job, `jobs` is 0 and the mean is NaN.
+        `nodes` and `run_time` from which a bin goes, `jobs`, and the statistic. Every pair of a
+        size and a length has a row: without a job, `jobs` is 0 and the statistic is NaN.
 
     Examples
     --------
@@ -140,6 +144,7 @@ def by_size_and_length(
     3     16    3600.0    52   147031.0
     """
     check_schedule(schedule)
+    check.choice("statistic", statistic, ["mean", "median"])
     values = _per_job(schedule, metric, start, end)
     jobs = schedule.workload.jobs.loc[values.index]
     begins = [
@@ -150,7 +155,7 @@ def by_size_and_length(
         )
     ]
     keys = [_bin(jobs[name], each).rename(name) for name, each in zip(BINNED, begins, strict=True)]
-    table = values.groupby(keys).agg(["count", "mean"])
+    table = values.groupby(keys).agg(["count", statistic])
     table = table.reindex(pd.MultiIndex.from_product(begins, names=BINNED))
     table = table.set_axis(["jobs", str(values.name)], axis=1).reset_index()
     return table.astype({"nodes": np.int64}).assign(jobs=table["jobs"].fillna(0).astype(np.int64))
@@ -165,21 +170,22 @@ def ratio_by_size_and_length(
     lengths: Sequence[float] | None = None,
     start: float | None = None,
     end: float | None = None,
+    statistic: str = "mean",
 ) -> pd.DataFrame:
-    """Mean of a metric under one schedule ÷ that under another, by size and length of jobs.
+    """Mean or median of a metric under one schedule ÷ that under another, by size and length.
 
     Parameters
     ----------
     schedule, other : Schedule
         Of the same jobs.
-    metric, sizes, lengths, start, end
-        As of `by_size_and_length`.
+    metric, sizes, lengths, start, end, statistic
+        As of `by_size_and_length`. With ``"median"`` it is a ratio of two medians.
 
     Returns
     -------
     pd.DataFrame
         `nodes` and `run_time` from which a bin goes, `jobs`, and `ratio`: NaN without a job, and
-        where both means are 0.
+        where both are 0.
 
     Examples
     --------
@@ -199,9 +205,9 @@ def ratio_by_size_and_length(
             f"{schedule.name} and {other.name}: their jobs differ in nodes or run times; expected "
             "schedules of the same jobs"
         )
+    how: dict[str, Any] = {"sizes": sizes, "lengths": lengths, "start": start, "end": end}
     table, below = (
-        by_size_and_length(one, metric, sizes=sizes, lengths=lengths, start=start, end=end)
-        for one in (schedule, other)
+        by_size_and_length(one, metric, statistic=statistic, **how) for one in (schedule, other)
     )
     ratio = table[metric] / below[metric]
     return table[[*BINNED, "jobs"]].assign(ratio=ratio)

@@ -21,8 +21,8 @@ before the statistic, one is enough.
 A paper's words may leave something open, such as which backfilling it simulated. Each choice that
 quoted words leave open, and that no other sentence of the paper contradicts, is a *reading*
 (`data/readings.csv`). A statement with readings is judged under each of them. It holds only if it
-holds under all. It fails only if it fails under all, and with numbers on the same side of the
-limits. Else it is unknown, and says which reading decides what.
+holds under all. It fails only if it fails under all, with numbers on the same side of the limits,
+and without a `doubt`. Else it is unknown, and says which reading decides what.
 """
 
 import math

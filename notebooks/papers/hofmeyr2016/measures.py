@@ -8,7 +8,7 @@ claims about overhead are about unlimited memory.
 *Batch scheduling.* The paper words its backfilling so that a job which overtakes must end before
 the head of the queue may start. It also calls it "similar to that used by Edison in production",
 which lets such a job take nodes that the head leaves over. Claims about batch scheduling are judged
-under both readings (`READINGS`).
+under both readings (`READINGS`), but for utilizations and for jobs that are not SPMD under noise.
 
 *Jobs on a node.* Edison's nodes have 9 jobs each. Those of a smaller machine for fewer days have
 about half as many. A job takes as many times as long as jobs share its nodes, an overhead costs

@@ -76,3 +76,19 @@ def test_wrong_arguments_are_named(fcfs):
     other = cs.synthetic.lublin(400, load=0.8, seed=3)
     with pytest.raises(ValueError, match="expected schedules of the same jobs"):
         ratio_by_size_and_length(fcfs, cs.simulate_fcfs(other, other.machine), "wait_time")
+
+
+def test_medians_are_those_of_the_jobs_of_a_bin_and_other_words_are_refused(fcfs):
+    bins = {"sizes": [1, 8], "lengths": [0, 3600]}
+    table = by_size_and_length(fcfs, "wait_time", statistic="median", **bins)
+    jobs = fcfs.jobs.assign(
+        nodes=np.where(fcfs.jobs["nodes"] < 8, 1, 8),
+        run_time=np.where(fcfs.jobs["run_time"] < 3600, 0.0, 3600.0),
+    )
+    expected = jobs.groupby(["nodes", "run_time"])["wait_time"].median()
+    found = table.set_index(["nodes", "run_time"])["wait_time"].dropna()
+    np.testing.assert_allclose(found, expected.reindex(found.index))
+    same = ratio_by_size_and_length(fcfs, fcfs, "bounded_slowdown", statistic="median", **bins)
+    assert (same["ratio"].dropna() == 1).all()
+    with pytest.raises(ValueError, match="statistic='mode'; expected one of 'mean', 'median'"):
+        by_size_and_length(fcfs, "wait_time", statistic="mode")
