@@ -1,8 +1,8 @@
 """Stored verdicts: those of runs at paper scale, which take hours, and their history.
 
 `data/paper-scale.csv` has a row per claim that was stored: our number, the verdict, what it was
-measured on, and a mark of the rule by which it was judged. A row whose rule is no longer that of `data/claims.csv` and
-`data/readings.csv` is *stale*: it is shown, and decides nothing.
+measured on, and a mark of the rule by which it was judged. A row whose rule is no longer that of
+`data/claims.csv` and `data/readings.csv` is *stale*: it is shown, and decides nothing.
 
 `data/verdicts-history.csv` has every verdict that was ever stored, with its rule. Its column
 `revised` says what was changed after an earlier result of the same claim had been seen: ``rule``
