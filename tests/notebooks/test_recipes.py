@@ -45,6 +45,7 @@ def test_a_recipe_imports_the_front_doors_alone_of_ours(path):
                     assert (name.name, name.asname) in OURS.items()
 
 
+@pytest.mark.compiled("a dozen schedules of 2,000 jobs")
 @pytest.mark.parametrize(
     ("name", "knobs"),
     [("my-policy", {"replicates": 5}), ("slowdown-map", {}), ("maintenance", {})],
