@@ -281,6 +281,26 @@ Their paper prints no bandwidth of a single node. 2 GB/s is our choice: 250 GB/s
 of Theta's commonest job, so that such a job saturates the file system, as the paper assumes.
 """
 
+MEMORY = {
+    "memory_per_node": ("memory", "GB"),
+    "aggregate_bandwidth": ("the file system's bandwidth", "GB/s"),
+    "node_bandwidth": ("a node's bandwidth", "GB/s"),
+}
+"""Name and unit of what a system has besides its nodes."""
+
+
+def with_memory(system: System) -> tuple[System, str]:
+    """The system with Theta's memory and bandwidths where its own are unknown, and a note.
+
+    The note is a sentence that names what is assumed; it is empty where all is known.
+    """
+    known = {name: getattr(THETA, name) for name in MEMORY if np.isnan(getattr(system, name))}
+    if not known:
+        return system, ""
+    words = [f"{MEMORY[name][0]} ({known[name]:g} {MEMORY[name][1]})" for name in known]
+    return replace(system, **known), f"Unknown, and assumed as on Theta: {', '.join(words)}."
+
+
 THETAS = (
     "system=dataclasses.replace(workload.machine, memory_per_node=192.0, "
     "aggregate_bandwidth=250.0, node_bandwidth=2.0) has those of Theta"

@@ -11,15 +11,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 import cosimlab as lab
+from cosimlab.palette import GREEN, GREY, SKY, VERMILION
 from papers.stored import KEYS, read_readings, rule_marks, stored_path
 
 PAGE = Path(__file__).with_name("readings.md")
-COLORS = {
-    "holds": "#009E73",
-    "fails": "#D55E00",
-    "unknown": "#CCCCCC",
-    "by construction": "#56B4E9",
-}
+COLORS = {"holds": GREEN, "fails": VERMILION, "unknown": GREY, "by construction": SKY}
 MARKS = {"holds": "✓", "fails": "✗", "unknown": "?", "by construction": "="}
 NOT_RUN = "not run"
 

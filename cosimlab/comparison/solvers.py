@@ -32,7 +32,7 @@ from cosimlib.eviction.solving import solver_of
 from cosimlib.kernels.steps import steps_at
 from cosimlib.metrics import occupied_nodes
 from cosimlib.schedule import Schedule
-from cosimlib.system import THETA, System
+from cosimlib.system import System, with_memory
 from cosimlib.traces.oddities import NEARLY_FULL, known_starts
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
@@ -43,7 +43,6 @@ FEW = 8
 """Days with full moments below which intervals are rough."""
 CLOSE = 1e-9
 """Node-hours by which equal losses may differ."""
-MEMORY = ("memory_per_node", "aggregate_bandwidth", "node_bandwidth")
 KEYS = ["nodes_needed", "deadline"]
 COLUMNS = ["solver", "against", *KEYS, "quantity", "mean", "low", "high", "verdict"]
 ENDINGS = {
@@ -202,7 +201,7 @@ def compare_solvers(
     check.seed(seed)
     named = _named(solvers)
     schedule = _schedule_of(log, system)
-    machine, supposed = _with_memory(schedule.system)
+    machine, assumed = with_memory(schedule.system)
     needed, asked = _asked(machine, nodes, deadlines)
     full, of = _full_moments(schedule)
     random = np.random.default_rng(seed)
@@ -214,9 +213,9 @@ def compare_solvers(
     rough = "; of so few days the intervals are rough" if days < FEW else ""
     note = (
         f"{percent(LEVEL)} intervals over {replicates:,} draws of {count(days, 'day')}, all "
-        f"moments of a day together{rough}. {chosen.size:,} {of}{supposed}. They stand for the "
-        "full moments of this log, not for other logs."
-    )
+        f"moments of a day together{rough}. {chosen.size:,} {of}. They stand for the full "
+        f"moments of this log, not for other logs. {assumed}"
+    ).strip()
     return SolverComparison(schedule.name, tuple(named), table, evictions, note)
 
 
@@ -251,15 +250,6 @@ def _schedule_of(log: Schedule | Workload, system: System | None) -> Schedule:
         return Schedule.recorded(starts.started)
     known = log.jobs["requested_time"].notna().all()
     return audit((simulate_easy if known else simulate_fcfs)(log, machine))
-
-
-def _with_memory(system: System) -> tuple[System, str]:
-    """The system with Theta's memory and bandwidths where its own are unknown, and what was."""
-    unknown = {name: getattr(THETA, name) for name in MEMORY if np.isnan(getattr(system, name))}
-    if not unknown:
-        return system, ""
-    words = ", ".join(name.replace("_", " ") for name in unknown)
-    return replace(system, **unknown), f"; unknown and supposed as on Theta: {words}"
 
 
 def _asked(system: System, nodes: Any, deadlines: Any) -> tuple[list[int], list[float]]:

@@ -17,7 +17,7 @@ import pandas as pd
 from cosimlab.comparison.draining import NOTICES, drain_or_evict
 from cosimlab.explorers.answer import Answer
 from cosimlab.explorers.knobs import FACTORS, Knob, Settings, cached, in_minutes
-from cosimlab.explorers.logs import estimated, with_memory
+from cosimlab.explorers.logs import estimated
 from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.eviction import plot_trade_off
@@ -27,7 +27,7 @@ from cosimlib.display import count
 from cosimlib.eviction import EvictionPlan, EvictionProblem, TimedPlan
 from cosimlib.eviction.problem import ACTIONS, KEEP, KILL
 from cosimlib.schedule import Schedule
-from cosimlib.system import System
+from cosimlib.system import System, with_memory
 from cosimlib.units import HOUR, MINUTE
 from cosimlib.workload import Workload
 

@@ -7,7 +7,6 @@ the controls. Of long logs explorers take jobs in a row, from where the log is b
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
@@ -15,18 +14,11 @@ from cosimlib.display import calendar, count, or_unknown
 from cosimlib.metrics import busy_stretch
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import with_missing_estimates
-from cosimlib.system import THETA, System
+from cosimlib.system import System
 from cosimlib.traces.oddities import fitting as jobs_that_fit
 from cosimlib.traces.oddities import with_assumed_machine
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload, check_run
-
-MEMORY = {
-    "memory_per_node": ("memory", "GB"),
-    "aggregate_bandwidth": ("the file system's bandwidth", "GB/s"),
-    "node_bandwidth": ("a node's bandwidth", "GB/s"),
-}
-"""Name and unit of what a system has besides its nodes."""
 
 
 @dataclass(frozen=True)
@@ -105,15 +97,6 @@ def estimated(log: Log, *, all_made: bool = False) -> Log:
     which = "Requested times" if missing == len(log.workload) else f"{missing:,} requested times"
     filled = with_missing_estimates(log.workload, "run_time")
     return log.of(filled, f"{which} are unknown; run times are taken instead.")
-
-
-def with_memory(system: System) -> tuple[System, str]:
-    """The system with Theta's memory and bandwidths where its own are unknown, and a note."""
-    known = {name: getattr(THETA, name) for name in MEMORY if np.isnan(getattr(system, name))}
-    if not known:
-        return system, ""
-    words = [f"{MEMORY[name][0]} ({known[name]:g} {MEMORY[name][1]})" for name in known]
-    return replace(system, **known), f"Unknown, and assumed as on Theta: {', '.join(words)}."
 
 
 def instant(seconds: float, began: pd.Timestamp | None, *, short: bool = False) -> str:

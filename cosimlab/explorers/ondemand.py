@@ -12,7 +12,7 @@ import numpy as np
 
 from cosimlab.explorers.answer import Answer, jobs_of
 from cosimlab.explorers.knobs import FACTORS, Knob, Settings, cached, in_minutes, needs
-from cosimlab.explorers.logs import Log, estimated, with_memory
+from cosimlab.explorers.logs import Log, estimated
 from cosimlab.explorers.panel import Panel, explorer
 from cosimlab.explorers.timeline import Timeline
 from cosimlab.figures.use import plot_day
@@ -30,7 +30,7 @@ from cosimlib.ondemand import (
 from cosimlib.ondemand.policies import NOTICES
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic.bursts import NOTICES as KINDS
-from cosimlib.system import System
+from cosimlib.system import System, with_memory
 from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
 

@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,13 +77,18 @@ class Paper:
         self.publisher = Publisher(output, data, paper=citation, used=used)
         self.data = self.publisher.data
 
-    def stored(self, name: str) -> pd.DataFrame | None:
+    def stored(
+        self, name: str, prepare: Callable[..., pd.DataFrame] | None = None, *arguments: object
+    ) -> pd.DataFrame | None:
         """The table behind a figure of the stored run at paper scale; None where there is none.
 
         Parameters
         ----------
         name : str
             Of the figure, as `show` takes it.
+        prepare : callable, optional
+            What makes the table that is drawn from the one that was published, and its further
+            `arguments`.
 
         Returns
         -------
@@ -94,7 +99,8 @@ class Paper:
         path = stored_table(self.system, self._file(name))
         if not self.own or not path.is_file():
             return None
-        return pd.read_csv(path, encoding="utf-8", float_precision="round_trip")
+        table = pd.read_csv(path, encoding="utf-8", float_precision="round_trip")
+        return table if prepare is None else prepare(table, *arguments)
 
     def about_stored(self) -> str:
         """The stored run in words, for the note of a figure: its data, date and commit."""

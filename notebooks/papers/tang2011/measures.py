@@ -197,13 +197,8 @@ def yield_minus_hold(comparison: pd.DataFrame, by: str, measure: str = "sync_up"
     return pd.concat(tables, ignore_index=True)
 
 
-def in_percent(means: pd.DataFrame | None, by: str) -> pd.DataFrame | None:
-    """Averages as bars name them: values of `by` in percent, machines with a capital letter.
-
-    None, where no larger run is stored, stays None.
-    """
-    if means is None:
-        return None
+def in_percent(means: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Averages as bars name them: values of `by` in percent, machines with a capital letter."""
     return means.assign(
         **{by: [f"{100 * value:g} %" for value in means[by]]},
         machine=means["machine"].map(_upper),

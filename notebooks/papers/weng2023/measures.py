@@ -51,14 +51,11 @@ def unallocated_by_list(runs: pd.DataFrame, lists: Sequence[str]) -> pd.DataFram
     return table.round(4).reset_index()
 
 
-def with_whiskers(table: pd.DataFrame | None) -> pd.DataFrame | None:
+def with_whiskers(table: pd.DataFrame) -> pd.DataFrame:
     """The table of `unallocated_by_list` with lists in words, `low` and `high`.
 
-    These are one standard deviation below the mean and above it. None, where no larger run is
-    stored, stays None.
+    These are one standard deviation below the mean and above it.
     """
-    if table is None:
-        return None
     ends = {"low": table["mean"] - table["std"], "high": table["mean"] + table["std"]}
     return table.assign(pods=table["pods"].map(LISTS), **ends)
 

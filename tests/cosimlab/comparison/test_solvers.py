@@ -143,7 +143,7 @@ def test_the_figure_shows_the_loss_above_the_optimum(comparison):
 def test_a_workload_has_its_recorded_starts_or_those_of_easy():
     log = with_estimates(lublin(300, load=1.0, seed=2))
     simulated = compare_solvers(["greedy"], log, nodes=64, moments=5, system=System.of(128))
-    assert "EASY" in simulated.name and "supposed as on Theta: memory per node" in simulated.note
+    assert "EASY" in simulated.name and "assumed as on Theta: memory (192 GB)" in simulated.note
     starts = log.jobs["submit_time"] + 1.0
     recorded = Workload(log.jobs.assign(recorded_start=starts), "r", System.of(512))
     with pytest.raises(ValueError, match=r"jobs hold at most .* % of 512 nodes at any whole hour"):
