@@ -323,28 +323,43 @@ def crossover_large(runs: Runs) -> Samples:
 
     With more jobs on a node, as on more nodes, both crossovers are others.
     """
-    shared, free = runs.of("sharing", SHARED), runs.first("sharing", UNLIMITED)
-    least, later = LARGE * shared[0].nodes_edges[-1], {}
-    seen: dict[str, list[str]] = {"": [], "memory unlimited ": []}
-    none = "one of them is better whatever the run time, for large jobs and for all"
+    shared = runs.of("sharing", SHARED)
+    unlimited = runs.first("sharing", UNLIMITED)
+    later: dict[str, list[float]] = {}
+    first_seed: list[str] = []
+    without_limit: list[str] = []
+    all_hours: list[float] = []
     for reading, policy in READINGS.items():
         batch = runs.of("sharing", policy)
-        pairs = [*zip(batch, shared, strict=True), (batch[0], free)]
-        *hours, unlimited = (
-            [crossover_hours(*pair, least_nodes=nodes) for nodes in (1, least)] for pair in pairs
-        )
-        later[reading] = [_later(*pair) for pair in hours]
-        none = NO_LARGE if np.isnan(hours).any() else none
-        for texts, (of_all, of_large) in zip(seen.values(), (hours[0], unlimited), strict=True):
-            texts.append(f"{_hours(of_all)} → {_hours(of_large)}")
-    said = "; ".join(f"{name}{' and '.join(texts)} h" for name, texts in seen.items())
+        by_seed = [_two_crossovers(*pair) for pair in zip(batch, shared, strict=True)]
+        later[reading] = [_later(of_all, of_large) for of_all, of_large in by_seed]
+        all_hours += [hours for both in by_seed for hours in both]
+        first_seed.append(_in_hours(*by_seed[0]))
+        without_limit.append(_in_hours(*_two_crossovers(batch[0], unlimited)))
+    missing = ""
+    if np.isnan(all_hours).any():
+        missing = NO_LARGE
+    elif np.isnan(list(later.values())).any():
+        missing = "one of them is better whatever the run time, for large jobs and for all"
+    limited, free = " and ".join(first_seed), " and ".join(without_limit)
     return Samples(
         shown="later by a factor {:.3g}",
-        details=f"first seed {said}",
+        details=f"first seed {limited} h; memory unlimited {free} h",
         why=waits_for_memory(runs),
-        missing=none if np.isnan(list(later.values())).any() else "",
+        missing=missing,
         readings=later,
     )
+
+
+def _two_crossovers(batch: RunSummary, shared: RunSummary) -> tuple[float, float]:
+    """The crossover (h) of all jobs, and that of large ones."""
+    least = LARGE * shared.nodes_edges[-1]
+    return crossover_hours(batch, shared), crossover_hours(batch, shared, least_nodes=least)
+
+
+def _in_hours(of_all: float, of_large: float) -> str:
+    """Two crossovers in words, such as "2.5 → 4.1"."""
+    return f"{_hours(of_all)} → {_hours(of_large)}"
 
 
 def crossover_large_hours(runs: Runs) -> Samples:
