@@ -37,7 +37,7 @@ LIBRARY := $(shell find cosimlib cosimlab -name '[!.]*.py') $(wildcard data/*.cs
 PAPERS := $(addprefix notebooks/papers/,__init__.py claims.py paper.py)
 PAGES := $(addprefix notebooks/papers/,gallery.html gallery.py reading.py results.py scorecard.html scorecard.py)
 
-.PHONY: help setup report reproduce runs test lab app docs zoo bench check notebooks lock clean FORCE
+.PHONY: help setup report reproduce runs test lab app docs zoo bench check paper-scale notebooks lock clean FORCE
 .PHONY: $(FOLDERS) $(FOLDERS:=/)
 
 help: ## print these lines
@@ -62,7 +62,7 @@ reproduce: setup ## run stale notebooks into figures/ (SCALE=quick|paper, TRACE=
 	: "$${COSIMLIB_WORKERS:=$$((cores / jobs < 1 ? 1 : cores / jobs))}"; export COSIMLIB_WORKERS; \
 	$(MAKE) --no-print-directory --keep-going -j "$$jobs" runs; status=$$?; \
 	$(MAKE) --no-print-directory figures/index.html || status=$$?; \
-	[ ! -f figures/scorecard.md ] || sed -n '3s/^/scorecard: /p' figures/scorecard.md; \
+	[ ! -f figures/scorecard.md ] || sed -n '3s/^/scorecard: /p; 5{/quick-scale/s/^/committed: /p}' figures/scorecard.md; \
 	echo "gallery: figures/index.html"; exit $$status
 
 runs: $(RUNS)
@@ -132,6 +132,9 @@ check: setup ## lint, format, types, layers, and the tests' coverage of kernels,
 		$(DRIVERS)
 	$(PY) -m coverage combine --quiet
 	$(PY) -m coverage report --include="$$(grep -rl --include='*.py' '^ *@kernel$$' cosimlib cosimlab notebooks/papers | paste -s -d , -)"
+
+paper-scale: setup ## run the papers at their own scale and store the verdicts, in parts (ARGS="3-batch 7-nodes")
+	@set -f; $(PY) -m papers.paper_scale $$ARGS
 
 notebooks: setup ## execute the committed notebooks and store their outputs
 	$(PY) -m tests.refresh_notebooks

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 import cosimlab as lab
 from cosimlab.palette import GREEN, GREY, SKY, VERMILION
-from papers.stored import KEYS, read_readings, rule_marks, stored_path
+from papers.stored import KEYS, is_current, read_readings, stored_path
 
 PAGE = Path(__file__).with_name("readings.md")
 COLORS = {"holds": GREEN, "fails": VERMILION, "unknown": GREY, "by construction": SKY}
@@ -34,14 +34,8 @@ def main() -> None:
 def verdicts() -> pd.DataFrame:
     """A row per claim and admissible reading: `system`, `claim`, `reading`, `points`, `verdict`."""
     stored = pd.read_csv(stored_path(), dtype=str, keep_default_na=False)
-    marks = rule_marks()
-    of_today = [
-        marks.get(key) == rule
-        for key, rule in zip(
-            stored[KEYS].itertuples(index=False, name=None), stored["rule"], strict=True
-        )
-    ]
-    rows = {(row.system, row.claim): row for row in stored[of_today].itertuples(index=False)}
+    stored = stored[is_current(stored)]
+    rows = {(row.system, row.claim): row for row in stored.itertuples(index=False)}
     table = read_readings().query("admissible == 'yes'")
     found = [_verdict(rows.get((row.system, row.claim)), row.reading) for row in table.itertuples()]
     return table[[*KEYS, "open", "reading", "points"]].assign(verdict=found)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from papers.stored import STALE, is_current
+
 SYSTEMS = {
     "eviction": ("1-eviction", "cosimlib.eviction.problem", "Evicting jobs for a burst"),
     "coscheduling": ("2-coscheduling", "cosimlib.coscheduling.simulation", "Coupled machines"),
@@ -69,6 +71,7 @@ def stored_table(root: Path, system: str) -> str:
         pd.read_csv(root / "data" / name, dtype=str, keep_default_na=False)
         for name in ("claims.csv", "paper-scale.csv")
     )
+    stored["verdict"] = stored["verdict"].where(is_current(stored), STALE)
     table = claims.drop(columns="data").merge(stored, on=["system", "claim"])
     table = table[table["system"] == system]
     if table.empty:

@@ -3,6 +3,7 @@
 It writes `claims.csv`, and `scorecard.md` for GitHub, which shows the statistic and the limits of
 each verdict beside our number. With ``--store`` it writes what notebooks found at paper scale into
 `data/paper-scale.csv` instead, with the date and the commit; it then stands beside quick scale.
+With ``--keep`` it writes what they found at quick scale into `data/quick-scale.csv`.
 ``--against OTHER`` prints which verdicts differ from those of another folder, such as one that was
 made with another first seed (``make reproduce ARGS="-p seed 100"``).
 """
@@ -16,7 +17,14 @@ import pandas as pd
 from cosimlib.display import count
 from cosimlib.files import write_whole
 from papers.claims import JUDGED, VERDICTS
-from papers.stored import history_path, store, stored_path
+from papers.stored import (
+    compared_with_committed,
+    history_path,
+    keep_quick,
+    quick_path,
+    store,
+    stored_path,
+)
 
 RECORD = "run.json"
 COLUMNS = {
@@ -43,6 +51,9 @@ def main() -> None:
     figures = Path(sys.argv[1])
     if "--store" in sys.argv:
         print(store_runs(figures))
+        return
+    if "--keep" in sys.argv:
+        print(keep_runs(figures))
         return
     if "--against" in sys.argv:
         print(differences(read_all(figures), read_all(Path(sys.argv[-1]))))
@@ -76,11 +87,23 @@ def store_runs(figures: Path) -> str:
 
     What is stored of claims that a run did not measure stays.
     """
-    records = figures.glob(f"[!.]*/{RECORD}")
-    runs = [each for each in sorted(records) if _parameters(each).get("scale") == "paper"]
-    found = pd.concat([pd.DataFrame(columns=JUDGED), *map(_read, runs)])
+    runs, found = _at_scale(figures, "paper")
     stored = store(found, stored_path(), history_path())
-    return f"{count(stored, 'claim')} of {count(len(runs), 'run')} at paper scale"
+    return f"{count(stored, 'claim')} of {count(runs, 'run')} at paper scale"
+
+
+def keep_runs(figures: Path) -> str:
+    """Keep the verdicts of the runs at quick scale that a folder has; what was done, in words."""
+    runs, found = _at_scale(figures, "quick")
+    kept = keep_quick(found, quick_path())
+    return f"{count(kept, 'claim')} of {count(runs, 'run')} at quick scale"
+
+
+def _at_scale(figures: Path, scale: str) -> tuple[int, pd.DataFrame]:
+    """How many runs at a scale a folder has, and their verdicts."""
+    records = sorted(figures.glob(f"[!.]*/{RECORD}"))
+    runs = [each for each in records if _parameters(each).get("scale", "quick") == scale]
+    return len(runs), pd.concat([pd.DataFrame(columns=JUDGED), *map(_read, runs)])
 
 
 def differences(one: pd.DataFrame, other: pd.DataFrame) -> str:
@@ -109,6 +132,9 @@ def own_parameters(parameters: dict[str, object]) -> list[str]:
 def markdown(table: pd.DataFrame) -> str:
     """A heading, the counts and a table per system, for GitHub."""
     lines = ["# Scorecard", "", f"{counts(table)}.", ""]
+    committed = compared_with_committed(table)
+    if committed:
+        lines += [f"{committed}.", ""]
     for system, claims in table.groupby("system"):
         lines += [f"## {_escaped(system)}", "", f"{counts(claims)}.", ""]
         lines += [

@@ -1,8 +1,13 @@
 """Stored verdicts: those of runs at paper scale, which take hours, and their history.
 
 `data/paper-scale.csv` has a row per claim that was stored: our number, the verdict, what it was
-measured on, and a mark of the rule by which it was judged. A row whose rule is no longer that of
-`data/claims.csv` and `data/readings.csv` is *stale*: it is shown, and decides nothing.
+measured on, a mark of the rule by which it was judged, and a fingerprint of the code that measured.
+A row is *stale* if its rule is no longer that of `data/claims.csv` and `data/readings.csv`, or its
+fingerprint no longer today's. A stale row is shown, and decides nothing.
+
+A *fingerprint* is a mark of what the same code finds in a small run: the run at quick scale whose
+verdicts are in `data/quick-scale.csv`. It is empty where that number is a time of this machine, or
+where the row was stored before there were fingerprints; then it is not compared.
 
 `data/verdicts-history.csv` has every verdict that was ever stored, with its rule. Its column
 `revised` says what was changed after an earlier result of the same claim had been seen: ``rule``
@@ -21,15 +26,30 @@ from typing import Any
 import pandas as pd
 
 from cosimlab.folders import checkout
+from cosimlib.display import count
 from cosimlib.files import write_whole
 from papers.claims import Verdict, read_rules
 
-STORED = ["system", "claim", "ours", "verdict", "readings", "data", "date", "commit", "rule"]
+MEASURED = ["system", "claim", "ours", "verdict", "readings", "data", "date", "commit"]
+STORED = [*MEASURED, "rule", "fingerprint"]
 """Columns of `data/paper-scale.csv`."""
-HISTORY = [*STORED[:-1], "statistic", "limits", "rule", "revised"]
+HISTORY = [*MEASURED, "statistic", "limits", "rule", "revised"]
 """Columns of `data/verdicts-history.csv`."""
+QUICK = ["system", "claim", "ours", "verdict", "data"]
+"""Columns of `data/quick-scale.csv`."""
 KEYS = ["system", "claim"]
 STALE = "stale"
+
+TIMED = {
+    ("1-eviction", "linear-in-deadline"),
+    ("1-eviction", "greedy-fastest"),
+    ("1-eviction", "backtracking-wins-small"),
+    ("1-eviction", "dynamic-wins-large"),
+    ("1-eviction", "five-orders-of-magnitude"),
+    ("1-eviction", "dynamic-in-milliseconds"),
+    ("1-eviction", "same-optimum"),
+}
+"""Claims about times, or about what ends within a time: their numbers differ from run to run."""
 
 
 def stored_path() -> Path:
@@ -112,29 +132,99 @@ def rule_marks() -> dict[tuple[str, str], str]:
 
 def mark(statistic: str, limits: str, data: str, readings: Sequence[str] = ()) -> str:
     """The mark of one rule."""
-    text = "|".join([statistic, limits, data, *sorted(readings)])
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return _hashed(statistic, limits, data, *sorted(readings))
+
+
+def _hashed(*texts: str) -> str:
+    """Eight letters that change with any of some texts."""
+    return hashlib.sha256("|".join(texts).encode()).hexdigest()[:8]
+
+
+def quick_path() -> Path:
+    """The file of the verdicts of runs at quick scale, on the data of the committed notebooks."""
+    return checkout() / "data" / "quick-scale.csv"
+
+
+def keep_quick(found: pd.DataFrame, path: Path) -> int:
+    """Put verdicts of runs at quick scale in the place of those of the same claims; how many.
+
+    Parameters
+    ----------
+    found : pd.DataFrame
+        Columns of `papers.claims.JUDGED`. Rows without a number are left out.
+    path : Path
+        Of `data/quick-scale.csv`.
+    """
+    found = found[found["ours"] != ""]
+    kept = _read(path) if path.is_file() else pd.DataFrame(columns=QUICK)
+    _write(path, _replaced(kept, found[QUICK]))
+    return len(found)
+
+
+def fingerprints() -> dict[tuple[str, str], str]:
+    """A mark of what each claim's code finds at quick scale; it changes with any printed digit.
+
+    Returns
+    -------
+    dict
+        Eight letters, by system and claim. Claims about times have none.
+    """
+    rows = _read(quick_path()).itertuples(index=False)
+    found = {(row.system, row.claim): _hashed(row.ours, row.data) for row in rows}
+    return {key: text for key, text in found.items() if key not in TIMED}
+
+
+def compared_with_committed(table: pd.DataFrame) -> str:
+    """How many verdicts are those of `data/quick-scale.csv`, in words; "" where none is comparable.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        Columns of `papers.claims.JUDGED`. Only claims on the same data are compared.
+    """
+    both = table.merge(_read(quick_path()), on=[*KEYS, "data"], suffixes=("", " committed"))
+    if both.empty:
+        return ""
+    differ = both[both["verdict"] != both["verdict committed"]]
+    text = f"{len(both) - len(differ)} of {count(len(both), 'verdict')} that can be compared are "
+    text += "those of data/quick-scale.csv"
+    others = [
+        f"{row.claim} ({there}, here {row.verdict})"
+        for row, there in zip(differ.itertuples(), differ["verdict committed"], strict=True)
+    ]
+    return f"{text}; not {', '.join(others)}" if others else text
 
 
 def read_stored(system: str) -> dict[str, Verdict]:
-    """Verdicts of a larger run of a system by claim; `STALE` where its rule has changed since."""
-    marks, table = rule_marks(), _read(stored_path())
-    rows = table[table["system"] == system].itertuples(index=False)
+    """Verdicts of a larger run of a system by claim; `STALE` where rule or code changed since."""
+    table = _read(stored_path())
+    current = is_current(table)
     return {
         row.claim: Verdict(
             row.ours,
-            row.verdict if row.rule == marks.get((system, row.claim)) else STALE,
+            row.verdict if of_today else STALE,
             data=f"{row.data} ({row.date}, {row.commit})",
             readings=row.readings,
         )
-        for row in rows
+        for row, of_today in zip(table.itertuples(index=False), current, strict=True)
+        if row.system == system
     }
+
+
+def is_current(table: pd.DataFrame) -> list[bool]:
+    """Whether each row of `data/paper-scale.csv` has today's rule and fingerprint."""
+    rules, prints = rule_marks(), fingerprints()
+    return [
+        row.rule == rules.get((row.system, row.claim))
+        and row.fingerprint in ("", prints.get((row.system, row.claim), ""))
+        for row in table.itertuples(index=False)
+    ]
 
 
 def with_stored(found: Verdict, stored: Verdict) -> Verdict:
     """A verdict with that of a larger run; its number stands after the reason, unless both hold."""
     if stored.verdict == STALE:
-        text = f"the stored number of {stored.data} is stale, for its rule has changed"
+        text = f"the stored number of {stored.data} is stale, for its rule or code has changed"
         return found._replace(why=f"{found.why}; {text}" if found.why else text)
     found = found._replace(stored=stored.verdict)
     if found.verdict == stored.verdict == "holds":
@@ -155,16 +245,16 @@ def store(found: pd.DataFrame, path: Path, history: Path) -> int:
     path, history : Path
         Of `data/paper-scale.csv`, and of the history, to which the new rows are appended.
     """
-    marks = rule_marks()
+    marks, prints = rule_marks(), fingerprints()
     found = found[found["ours"] != ""]
+    keys = list(zip(found["system"], found["claim"], strict=True))
     found = found.assign(
         date=date.today().isoformat(),
         commit=head(),
-        rule=[marks[key] for key in zip(found["system"], found["claim"], strict=True)],
+        rule=[marks[key] for key in keys],
+        fingerprint=[prints.get(key, "") for key in keys],
     )
-    kept, before = _read(path), _read(history)
-    again = pd.MultiIndex.from_frame(kept[KEYS]).isin(pd.MultiIndex.from_frame(found[KEYS]))
-    table = pd.concat([kept[~again], found[STORED]]).sort_values(KEYS[0], kind="stable")
+    table, before = _replaced(_read(path), found[STORED]), _read(history)
     last = before.drop_duplicates(KEYS, keep="last").set_index(KEYS)
     revised = [
         _revised(last.loc[key], row) if (key := (row.system, row.claim)) in last.index else "no"
@@ -173,6 +263,12 @@ def store(found: pd.DataFrame, path: Path, history: Path) -> int:
     _write(history, pd.concat([before, found.assign(revised=revised)[HISTORY]]))
     _write(path, table)
     return len(found)
+
+
+def _replaced(kept: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """Rows, those of the same claims replaced; by system."""
+    again = pd.MultiIndex.from_frame(kept[KEYS]).isin(pd.MultiIndex.from_frame(found[KEYS]))
+    return pd.concat([kept[~again], found]).sort_values(KEYS[0], kind="stable")
 
 
 def _revised(last: pd.Series, row: Any) -> str:

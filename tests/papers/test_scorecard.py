@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from papers import scorecard
+from papers import scorecard, stored
 from papers.claims import JUDGED, Claims, Samples, read_rules
 from papers.stored import HISTORY, STORED
 
@@ -102,8 +102,8 @@ def test_runs_at_paper_scale_take_the_place_of_those_stored(figures, monkeypatch
     write(figures, "2-b", judged("2-b", one="fails"))
     path, history = figures / "paper-scale.csv", figures / "history.csv"
     old = [
-        ("1-a", "left", "1", "holds", "", "a log", "2026-01-01", "abc", "r"),
-        ("2-b", "one", "2", "holds", "", "a log", "2026-01-01", "abc", "r"),
+        ("1-a", "left", "1", "holds", "", "a log", "2026-01-01", "abc", "r", ""),
+        ("2-b", "one", "2", "holds", "", "a log", "2026-01-01", "abc", "r", ""),
     ]
     pd.DataFrame(old, columns=STORED).to_csv(path, index=False)
     pd.DataFrame(columns=HISTORY).to_csv(history, index=False)
@@ -111,14 +111,38 @@ def test_runs_at_paper_scale_take_the_place_of_those_stored(figures, monkeypatch
     monkeypatch.setattr(scorecard, "history_path", lambda: history)
     monkeypatch.setattr("papers.stored.rule_marks", lambda: {("1-a", "one"): "r"})
     assert scorecard.store_runs(figures) == "1 claim of 1 run at paper scale"
-    stored = pd.read_csv(path, dtype=str)
-    assert stored[["system", "claim", "verdict"]].to_numpy().tolist() == [
+    table = pd.read_csv(path, dtype=str)
+    assert table[["system", "claim", "verdict"]].to_numpy().tolist() == [
         ["1-a", "left", "holds"],
         ["1-a", "one", "holds"],
         ["2-b", "one", "holds"],
     ]
-    assert (stored["date"] == "2026-01-01").tolist() == [True, False, True]
-    assert stored["commit"].notna().all()
+    assert (table["date"] == "2026-01-01").tolist() == [True, False, True]
+    assert table["commit"].notna().all()
+
+
+def test_runs_at_quick_scale_are_kept_and_others_compared_with_them(figures, monkeypatch):
+    path = figures / "quick-scale.csv"
+    monkeypatch.setattr(scorecard, "quick_path", lambda: path)
+    monkeypatch.setattr(stored, "quick_path", lambda: path)
+    table = judged("1-a", one="holds", two="fails", three="unknown")
+    table.loc[2, "ours"] = ""  # not measured in this run
+    write(figures, "1-a", table)
+    write(figures, "2-b", judged("2-b", one="fails"), scale="paper")
+    assert scorecard.keep_runs(figures) == "2 claims of 1 run at quick scale"
+    kept = pd.read_csv(path, dtype=str)
+    assert kept[["system", "claim", "verdict"]].to_numpy().tolist() == [
+        ["1-a", "one", "holds"],
+        ["1-a", "two", "fails"],
+    ]
+    committed = "that can be compared are those of data/quick-scale.csv"
+    assert stored.compared_with_committed(table) == f"2 of 2 verdicts {committed}"
+    table.loc[1, "verdict"] = "holds"
+    expected = f"1 of 2 verdicts {committed}; not two (fails, here holds)"
+    assert stored.compared_with_committed(table) == expected
+    assert stored.compared_with_committed(table.assign(data="another log")) == ""
+    scorecard.main()
+    assert "2 of 2 verdicts that can be compared" in (figures / "scorecard.md").read_text()
 
 
 def test_what_github_takes_for_markup_is_escaped(figures):

@@ -7,6 +7,7 @@ from papers import stored as module
 from papers.claims import JUDGED, VERDICTS, Verdict, read_rules
 from papers.stored import (
     HISTORY,
+    QUICK,
     STALE,
     STORED,
     mark,
@@ -58,7 +59,7 @@ def test_a_mark_changes_with_every_part_of_a_rule():
 def test_a_stale_verdict_is_shown_and_decides_nothing(tmp_path, monkeypatch):
     row = read_rules().iloc[0]
     old = mark(row.statistic, "≤ 99", row.data)
-    table = pd.DataFrame([[row.system, row.claim, "7", "fails", "", "a log", "d", "c", old]])
+    table = pd.DataFrame([[row.system, row.claim, "7", "fails", "", "a log", "d", "c", old, ""]])
     path = tmp_path / "paper-scale.csv"
     table.set_axis(STORED, axis=1).to_csv(path, index=False)
     monkeypatch.setattr(module, "stored_path", lambda: path)
@@ -66,6 +67,35 @@ def test_a_stale_verdict_is_shown_and_decides_nothing(tmp_path, monkeypatch):
     assert found.verdict == STALE
     beside = with_stored(Verdict("8", "unknown", "few"), found)
     assert beside.best == "unknown" and "a log (d, c) is stale" in beside.why
+
+
+def test_a_verdict_is_stale_once_the_code_finds_other_numbers(tmp_path, monkeypatch):
+    row = read_rules().query("claim == 'greedy-excess-grows'").iloc[0]
+    path, quick = tmp_path / "paper-scale.csv", tmp_path / "quick-scale.csv"
+    monkeypatch.setattr(module, "stored_path", lambda: path)
+    monkeypatch.setattr(module, "quick_path", lambda: quick)
+    monkeypatch.setattr(module, "rule_marks", lambda: {(row.system, row.claim): "r"})
+
+    def quick_run(ours):
+        found = pd.DataFrame([[row.system, row.claim, ours, "holds", "a log"]])
+        module.keep_quick(found.set_axis(QUICK, axis=1), quick)
+        return module.fingerprints()[row.system, row.claim]
+
+    stored = [row.system, row.claim, "7", "holds", "", "a log", "d", "c", "r", quick_run("5")]
+    pd.DataFrame([stored], columns=STORED).to_csv(path, index=False)
+    assert read_stored(row.system)[row.claim].verdict == "holds"
+    quick_run("6")
+    assert read_stored(row.system)[row.claim].verdict == STALE
+    stored[-1] = ""  # stored before there were fingerprints
+    pd.DataFrame([stored], columns=STORED).to_csv(path, index=False)
+    assert read_stored(row.system)[row.claim].verdict == "holds"
+
+
+def test_the_quick_run_of_the_checkout_is_of_its_statements_and_times_have_no_fingerprint():
+    stated = set(read_rules().set_index(["system", "claim"]).index)
+    prints = module.fingerprints()
+    assert set(prints) <= stated - module.TIMED and stated >= module.TIMED
+    assert len(prints) > 100
 
 
 @pytest.fixture
