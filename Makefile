@@ -98,7 +98,7 @@ figures/index.html: $(wildcard figures/*/*.ipynb) $(PAGES) | setup
 	@$(PY) -m papers.gallery figures
 
 test: setup ## run the tests, and short notebooks against their stored outputs (all: COSIMLIB_THOROUGH=1)
-	@$(PY) -m pytest -p tests.suites -n "$$JOBS" --dist loadfile --nbval --nbval-current-env \
+	@$(PY) -m pytest -p tests.suites -n "$$JOBS" --dist loadfile --no-loadscope-reorder --nbval --nbval-current-env \
 		--nbval-cell-timeout 900 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 lab: setup ## open copies of the notebooks in JupyterLab (ARGS=--no-browser)

@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 AT_NIGHT = frozenset(
     (
-        *ROOT.glob("notebooks/[346]-*.ipynb"),
+        *ROOT.glob("notebooks/[3456]-*.ipynb"),
         *ROOT.glob("notebooks/explore/*.ipynb"),
         *(
             ROOT / "tests" / "cosimlab" / "browser" / f"test_{name}.py"
@@ -52,6 +52,13 @@ Otherwise the cells of these notebooks run in this process, those of papers on s
 (`tests/notebooks/test_small_notebooks.py`, `tests/papers/test_bursts.py`,
 `tests/notebooks/test_explorers.py`), and `tests/cosimlab/browser` opens every explorer in the app.
 """
+
+LONGEST = (
+    *ROOT.glob("notebooks/[127]-*.ipynb"),
+    *(ROOT / "tests" / "cosimlab" / "browser" / f"test_{name}.py" for name in ("layout", "app")),
+    ROOT / "tests" / "notebooks" / "test_small_notebooks.py",
+)
+"""Files of few tests that take long. They run first, so that no process waits for one at the end."""
 
 SUITES = {
     "strict": ("notebooks/[!i]*.ipynb", "notebooks/recipes/*.ipynb"),
@@ -83,7 +90,12 @@ def pytest_collect_file(file_path, parent):
 
 
 def pytest_collection_modifyitems(items):
-    """Compare figures as they are stored, and leave what takes long to thorough runs."""
+    """Compare figures as they are stored, leave what takes long to thorough runs, or do it first.
+
+    A sort keeps the order of tests within a file.
+    """
+    ranks = {path: rank for rank, path in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path, len(LONGEST)))
     at_night = pytest.mark.skip(reason="takes long: COSIMLIB_THOROUGH=1 runs it")
     for item in items:
         if item.path.suffix == ".ipynb":

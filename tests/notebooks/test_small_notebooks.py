@@ -1,9 +1,10 @@
-"""Two long notebooks on small experiments: every cell runs, and its assertions hold.
+"""Three long notebooks on small experiments: every cell runs, and its assertions hold.
 
 At night the notebooks run as they are stored, and show the same outputs (`tests.suites`).
 """
 
 from papers import hofmeyr2016
+from papers.duplyakin2017 import experiment as cloud
 from papers.hofmeyr2016 import experiment as sharing
 from papers.polyakov2018 import experiment as filling
 from tests.notebooks.cells import run_cells
@@ -27,3 +28,15 @@ def test_filling_of_a_few_days(monkeypatch):
     few = {"accuracies": [0.0, 0.5, 1.0], "queue_depths": [10]}
     shown = run_cells(ROOT / "notebooks/4-filling.ipynb", **few)
     assert len(shown.figures) == 7
+
+
+def test_elastic_partitions_of_a_few_jobs(monkeypatch):
+    draw = cloud.Inputs.draw
+
+    def draw_few(self, **knobs):
+        drawn = draw(self, **knobs)
+        return {n: one.keep(one.jobs.index < 400, "the first 400") for n, one in drawn.items()}
+
+    monkeypatch.setattr(cloud.Inputs, "draw", draw_few)
+    shown = run_cells(ROOT / "notebooks/5-elastic.ipynb", trace="synthetic")
+    assert len(shown.figures) == 12
