@@ -151,11 +151,13 @@ def keep_quick(found: pd.DataFrame, path: Path) -> int:
     Parameters
     ----------
     found : pd.DataFrame
-        Columns of `papers.claims.JUDGED`. Rows without a number are left out.
+        Columns of `papers.claims.JUDGED`. Rows without a number, and those about times, are left
+        out.
     path : Path
         Of `data/quick-scale.csv`.
     """
-    found = found[found["ours"] != ""]
+    timed = pd.MultiIndex.from_frame(found[KEYS]).isin(list(TIMED))
+    found = found[(found["ours"] != "") & ~timed]
     kept = _read(path) if path.is_file() else pd.DataFrame(columns=QUICK)
     _write(path, _replaced(kept, found[QUICK]))
     return len(found)
@@ -170,8 +172,7 @@ def fingerprints() -> dict[tuple[str, str], str]:
         Eight letters, by system and claim. Claims about times have none.
     """
     rows = _read(quick_path()).itertuples(index=False)
-    found = {(row.system, row.claim): _hashed(row.ours, row.data) for row in rows}
-    return {key: text for key, text in found.items() if key not in TIMED}
+    return {(row.system, row.claim): _hashed(row.ours, row.data) for row in rows}
 
 
 def compared_with_committed(table: pd.DataFrame) -> str:
