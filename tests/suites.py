@@ -58,7 +58,7 @@ LONGEST = (
     *(ROOT / "tests" / "cosimlab" / "browser" / f"test_{name}.py" for name in ("layout", "app")),
     ROOT / "tests" / "notebooks" / "test_small_notebooks.py",
 )
-"""Files of few tests that take long: they run first, so that at the end no process waits for one."""
+"""Long files of few tests. They run first, so that at the end no process waits for one."""
 
 SUITES = {
     "strict": ("notebooks/[!i]*.ipynb", "notebooks/recipes/*.ipynb"),
