@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlab.comparison.intervals import (
+    FEWEST_WEEKS,
     KEYS,
     STATISTICS,
     WHOLE,
@@ -31,13 +32,8 @@ from cosimlib.system import System
 from cosimlib.units import WEEK
 from cosimlib.workload import Workload, check_run, check_workload
 
-ROUGH = "; of so few the intervals are rough"
-
 FEWEST = 20
 """Jobs between warm-up and cool-down that a log must have to be compared on."""
-
-FEW = 8
-"""Weeks (days, hours) of a log below which it is not known how often its intervals cover."""
 
 PART = 0.1
 """Of the log: the warm-up and the cool-down, each at most a week."""
@@ -156,6 +152,7 @@ def compare(
     Returns
     -------
     Comparison
+        Without intervals and verdicts if the log has fewer than six whole weeks.
 
     Raises
     ------
@@ -196,28 +193,33 @@ def compare(
     values = long_table(pd.DataFrame(own), (*STATISTICS, WHOLE)).set_index(KEYS)["number"].dropna()
     drawn = long_table(rows, (*STATISTICS, WHOLE)).set_index(["seed", *KEYS])["number"]
     drawn = drawn.unstack(KEYS).reindex(columns=values.index)  # noqa: PD010
-    labels = tuple(run.label for run in runs)
+    labels, weeks = tuple(run.label for run in runs), _whole_weeks(workload)
     first, last = durations(*margins)
     return Comparison(
         workload.name,
         labels,
-        interval_table(values, drawn, labels, plan.number),
+        interval_table(values, drawn, labels, weeks),
         drawn,
-        plan.sentence + (ROUGH if plan.number < FEW else ""),
+        plan.sentence,
         f"Jobs submitted in the first {first} and in the last {last} are left out: "
         f"{counted:,} of {count(len(workload), 'job')} of the log count",
+        weeks,
     )
 
 
 def compare_where_possible(
     workload: Workload, policies: Iterable[Any], **knobs: Any
 ) -> tuple[Comparison | None, str]:
-    """Comparison, or None and the reason if the log is too short or too small.
+    """Comparison, or None and the reason if the log is too short for intervals, or too small.
 
     The parameters are those of `compare`.
     """
     try:
         resampling_plan(workload, knobs.get("unit", "weeks"))
+        weeks = _whole_weeks(workload)
+        if weeks < FEWEST_WEEKS:
+            expected = f"intervals need {FEWEST_WEEKS}"
+            return None, f"the log has {count(weeks, 'whole week')}, and {expected}"
         _counted(workload, _margins(workload, knobs.get("warm_up"), knobs.get("cool_down")))
     except ValueError as error:
         return None, str(error)
@@ -230,6 +232,12 @@ def replicate(seed: int, trial: Trial) -> list[dict[str, Any]]:
     if groups is not None:
         groups = groups.iloc[new.jobs["source"].to_numpy()].reset_index(drop=True)
     return trial.rows(new, groups, audited=False)
+
+
+def _whole_weeks(workload: Workload) -> int:
+    """Whole weeks from the first submission to the last, which is in them."""
+    first, last = _limits(workload, (0.0, 0.0))
+    return int((last - first + 1.0) // WEEK)
 
 
 def _groups(workload: Workload, by: str) -> pd.Series:
