@@ -41,7 +41,7 @@ from cosimlib import checks as check
 from cosimlib.batch import machine as machines
 from cosimlib.batch import queue
 from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
-from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
+from cosimlib.batch.orders import ASKED, Asking, Order, Prepared, prepare, schedule_of
 from cosimlib.batch.prediction import Predictions, simulate_predicted
 from cosimlib.batch.queue import BLOCK
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
@@ -274,12 +274,18 @@ def simulate_in_passes(
     machine = machine_of(run, JOB, STATE, rule=rule, per_event=decide == "per_event")
     jobs = machine.jobs
     waiting = queue.queue_of(jobs.rank, run.kind)
+    ask = Asking(run, jobs)
     if rule == NO_BACKFILLING:
-        _simulate_strictly(*machine, *waiting)
+        while _simulate_strictly(*machine, *waiting):
+            ask(machine.state.now, machine.state.submitted)
+            _begin_heads(*machine, waiting.tree)
     else:
         machine.state.longest = jobs.requested_time.max(initial=0.0)
         windows = 0 if machine.edges is None else machine.edges.size
-        _simulate(*machine, *waiting, np.recarray(windows + 3, STEP))
+        limits = np.recarray(windows + 3, STEP)
+        while _simulate(*machine, *waiting, limits):
+            ask(machine.state.now, machine.state.submitted)
+            _run_pass(*machine, waiting.tree, limits)
     return jobs.start_time.copy(), jobs.run_time.copy()
 
 
@@ -293,8 +299,11 @@ def _simulate_strictly(
     tree: np.recarray,
     coming: np.ndarray,
     by_leaf: np.ndarray,
-) -> None:
-    """Write start times: after each instant's events, heads of the queue begin while they fit."""
+) -> bool:
+    """Write start times: after each instant's events, heads of the queue begin while they fit.
+
+    Where ranks must first be asked for, it returns True instead, and goes on when called again.
+    """
     # What an event does is written here and in `_simulate`: a kernel of its own, which both would
     # call, makes EASY a sixth slower, as Numba counts references to each array that is handed on.
     event = machines.next_event(jobs, ends, state)
@@ -310,8 +319,11 @@ def _simulate_strictly(
             queue.submit_next(jobs, state, tree)
         event = machines.next_event(jobs, ends, state)
         if event > state.now and tree[ROOT].nodes <= state.free:
+            if state.kind == ASKED:
+                return True
             _begin_heads(jobs, ends, expected, edges, state, tree)
             event = machines.next_event(jobs, ends, state)
+    return False
 
 
 @kernel
@@ -325,10 +337,11 @@ def _simulate(
     coming: np.ndarray,
     by_leaf: np.ndarray,
     limits: np.recarray,
-) -> None:
+) -> bool:
     """Write start times: there is a pass after the events of each instant, or after each event.
 
-    The edges of windows at one instant are one event.
+    The edges of windows at one instant are one event. Where ranks must first be asked for, it
+    returns True instead of making a pass, and goes on when called again.
     """
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
@@ -344,8 +357,11 @@ def _simulate(
         event = machines.next_event(jobs, ends, state)
         is_last = event > state.now or state.per_event
         if is_last and tree[ROOT].nodes <= state.free:
+            if state.kind == ASKED:
+                return True
             _run_pass(jobs, ends, expected, edges, state, tree, limits)
             event = machines.next_event(jobs, ends, state)
+    return False
 
 
 @kernel
