@@ -324,7 +324,7 @@ def _column(workload: Workload, name: str) -> np.ndarray:
 def _values(workload: Workload, order: pd.Series | np.ndarray, index: pd.Index) -> np.ndarray:
     """The values of an array in order of jobs, those of a series by its index."""
     expected = f"one number per job, {len(index)}"
-    if isinstance(order, pd.Series) and order.index is index:
+    if isinstance(order, pd.Series) and order.index.equals(index):
         return order.to_numpy()
     values = np.asarray(order)
     fine = values.shape == (len(index),)
