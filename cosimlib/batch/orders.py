@@ -290,7 +290,7 @@ def _own_rank(workload: Workload, order: Order) -> np.ndarray:
     elif callable(order):
         values = _asked(workload, order, _known(workload))
     else:
-        values = _values(workload, order, workload.jobs.index)
+        values = values_by_job(workload, order)
     _check_numbers(workload, name, values, np.arange(values.size))
     rank = np.unique(np.array(values.tolist()), return_inverse=True)[1].astype(np.float64)
     return -rank if name in GREATEST_FIRST else rank
@@ -319,6 +319,17 @@ def _column(workload: Workload, name: str) -> np.ndarray:
     check_known(workload, name)
     check.that("order", name, name in workload.jobs or name in GREATEST_FIRST, EXPECTED)
     return workload.column(name).to_numpy()
+
+
+def values_by_job(workload: Workload, order: pd.Series | np.ndarray) -> np.ndarray:
+    """The values of an array in order of the workload's jobs, those of a series by its index.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        If it is not one value per job.
+    """
+    return _values(workload, order, workload.jobs.index)
 
 
 def _values(workload: Workload, order: pd.Series | np.ndarray, index: pd.Index) -> np.ndarray:

@@ -254,8 +254,8 @@ def coverage(found: Draws, truth: np.ndarray) -> pd.DataFrame:
     """Parts of the intervals that hold the truth, lie below and above it; their width.
 
     `width` is the median of high ÷ low, and `spread` the 97.5 % ÷ the 2.5 % quantile of the logs'
-    own values. `percentiles` is the coverage of plain percentiles of the same draws, and `outside`
-    counts the logs whose interval excludes their own value.
+    own values. `percentiles` is the coverage of plain percentiles of the same draws, and `plain
+    width` their width. `outside` counts the logs whose interval excludes their own value.
     """
     table, rows = intervals(found), {}
     truths = np.append(truth, truth[1] / truth[0])
@@ -272,6 +272,7 @@ def coverage(found: Draws, truth: np.ndarray) -> pd.DataFrame:
             "width": np.median(high / low),
             "spread": np.divide(*np.quantile(own, [0.975, 0.025])),
             "percentiles": ((ends[0] <= true) & (true <= ends[1])).mean(),
+            "plain width": np.median(ends[1] / ends[0]),
             "outside": ((own < low) | (own > high)).sum(),
         }
     return pd.DataFrame(rows).T
