@@ -94,8 +94,9 @@ def simulate_conservative(
         With requested times.
     system : System
         One partition.
-    order : str, pd.Series or np.ndarray, default "submit"
-        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): in
+    order : str, pd.Series, np.ndarray or function, default "submit"
+        One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
+        table (and of the moment), see `cosimlib.batch`: in
         which order reservations are planned again. Kept reservations are first given in order of
         submission, whatever the order.
     reservations : {"kept", "replanned"}, default "kept"

@@ -94,8 +94,9 @@ def simulate_easy(
         With requested times.
     system : System
         One partition.
-    order : str, pd.Series or np.ndarray, default "submit"
-        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): which
+    order : str, pd.Series, np.ndarray or function, default "submit"
+        One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
+        table (and of the moment), see `cosimlib.batch`: which
         job is the head, and in which order the others are tested.
     decide : {"per_instant", "per_event"}, default "per_instant"
         One pass after all events of an instant, or one after each event.
@@ -177,8 +178,9 @@ def simulate_fcfs(
         Needs no requested times unless `kill_at_request`, or the order is by them.
     system : System
         One partition.
-    order : str, pd.Series or np.ndarray, default "submit"
-        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`).
+    order : str, pd.Series, np.ndarray or function, default "submit"
+        One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
+        table (and of the moment), see `cosimlib.batch`.
         Without backfilling `sjbf` is `submit`.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
@@ -227,8 +229,9 @@ def simulate_first_fit(
         Needs no requested times unless `kill_at_request`, or the order is by them.
     system : System
         One partition.
-    order : str, pd.Series or np.ndarray, default "submit"
-        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): in
+    order : str, pd.Series, np.ndarray or function, default "submit"
+        One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
+        table (and of the moment), see `cosimlib.batch`: in
         which order the jobs are tested.
     decide : {"per_instant", "per_event"}, default "per_instant"
         One pass after all events of an instant, or one after each event: a job may then start on
