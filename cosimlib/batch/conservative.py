@@ -96,9 +96,8 @@ def simulate_conservative(
         One partition.
     order : str, pd.Series, np.ndarray or function, default "submit"
         One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
-        table (and of the moment), see `cosimlib.batch`: in
-        which order reservations are planned again. Kept reservations are first given in order of
-        submission, whatever the order.
+        table (and of the moment), see `cosimlib.batch`: in which order reservations are planned
+        again. Kept reservations are first given in order of submission, whatever the order.
     reservations : {"kept", "replanned"}, default "kept"
         Whether a reservation may only move earlier, or the whole plan is made again at every
         instant; the module's text explains both.

@@ -96,8 +96,8 @@ def simulate_easy(
         One partition.
     order : str, pd.Series, np.ndarray or function, default "submit"
         One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
-        table (and of the moment), see `cosimlib.batch`: which
-        job is the head, and in which order the others are tested.
+        table (and of the moment), see `cosimlib.batch`: which job is the head, and in which order
+        the others are tested.
     decide : {"per_instant", "per_event"}, default "per_instant"
         One pass after all events of an instant, or one after each event.
     extra_nodes : bool, default True
@@ -180,8 +180,7 @@ def simulate_fcfs(
         One partition.
     order : str, pd.Series, np.ndarray or function, default "submit"
         One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
-        table (and of the moment), see `cosimlib.batch`.
-        Without backfilling `sjbf` is `submit`.
+        table (and of the moment), see `cosimlib.batch`. Without backfilling `sjbf` is `submit`.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
     calendar : Calendar, optional
@@ -231,8 +230,7 @@ def simulate_first_fit(
         One partition.
     order : str, pd.Series, np.ndarray or function, default "submit"
         One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
-        table (and of the moment), see `cosimlib.batch`: in
-        which order the jobs are tested.
+        table (and of the moment), see `cosimlib.batch`: in which order the jobs are tested.
     decide : {"per_instant", "per_event"}, default "per_instant"
         One pass after all events of an instant, or one after each event: a job may then start on
         the nodes of one end that another, tested before it, would have needed a moment later.

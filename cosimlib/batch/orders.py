@@ -113,9 +113,8 @@ def prepare(
     check.instance("calendar", calendar, Calendar)
     order = ALIASES.get(order, order) if isinstance(order, str) else order
     named = order if isinstance(order, str) and order in ORDERS else None
-    is_asked = callable(order) and takes_moment(order)
-    ask = _asking(workload, order) if is_asked else None
-    own = None if named or is_asked else _own_rank(workload, order)
+    ask = _asking(workload, order) if callable(order) and takes_moment(order) else None
+    own = None if named or ask else _own_rank(workload, order)
     if kill_at_request:
         workload = _killed_at_request(workload, system)
     by_request = named is not None and named not in WITHOUT_REQUEST
@@ -203,7 +202,7 @@ def _named_rank(jobs: JobArrays, order: str) -> np.ndarray:
         "longest": -r,
         "smallest": n,
         "largest": -n,
-        # Smallest area first: Lelong, Reis and Trystram, Tuning EASY-backfilling queues, JSSPP 2017.
+        # Smallest area first (Lelong, Reis and Trystram, JSSPP 2017).
         "SAF": r * n,
     }
     return ranks.get(order, np.zeros(n.size)).copy()
@@ -235,9 +234,9 @@ def takes_moment(order: Callable) -> bool:
         "and the moment in seconds"
     )
     try:
-        parameters = inspect.signature(order).parameters.values()
+        parameters = list(inspect.signature(order).parameters.values())
     except (TypeError, ValueError):
-        parameters = ()
+        parameters = []
     number = sum(
         each.default is each.empty
         and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
@@ -274,8 +273,8 @@ def _asked(workload: Workload, order: Callable, table: pd.DataFrame, *moment: fl
     try:
         values = order(table, *moment)
     except (KeyError, AttributeError) as error:
-        is_key = isinstance(error, KeyError) and error.args
-        check_known(workload, error.args[0] if is_key else getattr(error, "name", None))
+        missing = error.args[:1] if isinstance(error, KeyError) else (error.name,)
+        check_known(workload, str(*missing))
         raise
     return _values(workload, values, table.index)
 
@@ -296,9 +295,7 @@ def _own_rank(workload: Workload, order: Order) -> np.ndarray:
     return -rank if name in GREATEST_FIRST else rank
 
 
-def _check_numbers(
-    workload: Workload, name: str, values: np.ndarray, numbers: np.ndarray
-) -> None:
+def _check_numbers(workload: Workload, name: str, values: np.ndarray, numbers: np.ndarray) -> None:
     """Raise for the first of some jobs whose value is no number."""
     if values.dtype.kind not in "iuf":
         values = values.astype(object)
