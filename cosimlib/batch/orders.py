@@ -70,8 +70,8 @@ KNOWN_AFTERWARDS = ("run_time", "recorded_start", "status")
 """Columns that no scheduler can know of a job that has not ended."""
 
 EXPECTED = (
-    f"one of {', '.join(map(repr, (*ORDERS, *ALIASES)))}, a column of the workload, or one number "
-    "per job, or a function of the jobs' table (and of the moment)"
+    f"one of {', '.join(map(repr, (*ORDERS, *ALIASES)))}, a column of the workload, one number per "
+    "job, or a function of the jobs' table (and of the moment)"
 )
 
 Order: TypeAlias = str | pd.Series | np.ndarray | Callable[..., Any]
@@ -273,6 +273,7 @@ def _asked(workload: Workload, order: Callable, table: pd.DataFrame, *moment: fl
     try:
         values = order(table, *moment)
     except (KeyError, AttributeError) as error:
+        error.add_note(f"raised by order={order!r}, which gets the jobs' table")
         missing = error.args[:1] if isinstance(error, KeyError) else (error.name,)
         check_known(workload, str(*missing))
         raise

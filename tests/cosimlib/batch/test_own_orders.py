@@ -184,7 +184,7 @@ def test_what_orders_nothing_is_refused_by_job_and_value(simulate, order, messag
 @pytest.mark.parametrize("simulate", SIMULATORS)
 def test_an_unknown_column_is_refused_by_name(simulate):
     message = (
-        "order='urgency'; expected one of 'submit', .* a column of the workload, or one number"
+        "order='urgency'; expected one of 'submit', .* a column of the workload, one number per job"
     )
     with pytest.raises(ValueError, match=message):
         simulate(three(), System.of(NODES), order="urgency")
