@@ -3,7 +3,8 @@
 Percentiles alone are too low: weeks drawn independently lose the long queues that several bad weeks
 in a row leave behind, and a log with few, quiet weeks does not show how bad weeks can be. So values
 above their mean are moved away from it (`widen`) before percentiles are taken, the more the fewer
-weeks there are. docs/intervals.md has the experiment.
+weeks there are. An interval is extended to the log's own value where that lies outside. Logs of
+less than six whole weeks have no intervals. docs/intervals.md has the experiment.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,8 +47,18 @@ ALL = "all jobs"
 
 LEVEL = 0.95
 
-WIDENING = 13.0
-"""Whole weeks: draws above their mean are ``1 + WIDENING / weeks`` times as far above it."""
+WIDENING = 2.7
+"""Draws above their mean are ``1 + WIDENING / √weeks`` times as far above it."""
+
+FEWEST_WEEKS, FEW_WEEKS = 6, 12
+"""Whole weeks of a log below which there are no intervals, and below which they may miss more often
+than they say."""
+
+MAY_MISS = "may miss up to 1 in 7; then the truth is usually worse"
+"""What intervals of fewer than `FEW_WEEKS` do, in tests (docs/intervals.md)."""
+
+WIDE = 10.0
+"""High ÷ low of an interval above which the log does not determine the value."""
 
 KEYS = ["policy", "measure", "group", "statistic"]
 COLUMNS = [
@@ -79,9 +90,9 @@ class Comparison(Displayed):
         One row per policy or pair of policies, measure, group of jobs, statistic and quantity.
         `quantity` is ``"value"`` of a policy, ``"difference"`` (`policy` − `against`) or
         ``"ratio"`` (`policy` ÷ `against`). `log` is the value of the log itself; `median`, `low`
-        and `high` are over the logs drawn anew, widened for few weeks. `verdict` judges the
-        difference: ``"lower"``, ``"higher"``, ``"equal"``, ``"cannot tell"`` if its interval
-        contains 0, or ``"unknown"``.
+        and `high` are over the logs drawn anew, widened for few weeks; no interval excludes `log`.
+        `verdict` judges the difference: ``"lower"``, ``"higher"``, ``"equal"``, ``"cannot tell"``
+        if its interval contains 0, or ``"unknown"``.
         Waits and turnaround times are in seconds. Numbers that are unknown are missing.
     drawn : pd.DataFrame
         Values of each log drawn anew (rows, by seed), by policy, measure, group and statistic.
@@ -89,6 +100,9 @@ class Comparison(Displayed):
         How the logs were drawn.
     left_out : str
         Warm-up and cool-down in words.
+    weeks : float, default infinite
+        Whole weeks of the log. Below 6 there are no intervals: `low` and `high` are missing, and
+        verdicts are ``"unknown"``.
     """
 
     name: str
@@ -97,6 +111,12 @@ class Comparison(Displayed):
     drawn: pd.DataFrame = field(repr=False)
     logs: str
     left_out: str
+    weeks: float = np.inf
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether the log has the weeks that intervals need."""
+        return self.weeks >= FEWEST_WEEKS
 
     @property
     def level(self) -> float:
@@ -106,9 +126,28 @@ class Comparison(Displayed):
     @property
     def note(self) -> str:
         """Text on how many logs were drawn and how, what intervals mean, and what is left out."""
+        if not self.has_intervals:
+            return f"{_no_interval(self.weeks)}. {self.left_out}"
+        misses = f"; of {count(int(self.weeks), 'week')} they {MAY_MISS}" if self._is_short else ""
         return (
             f"{percent(self.level)} intervals over {count(len(self.drawn), 'log')} drawn anew: "
-            f"{self.logs}. {self.left_out}"
+            f"{self.logs}{misses}. {self._undetermined()}{self.left_out}"
+        )
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether intervals may miss more often than they say."""
+        return self.weeks < FEW_WEEKS
+
+    def _undetermined(self) -> str:
+        """Text on the means that the log does not determine, by measure; "" if there is none."""
+        values = self._means()
+        is_mean = (values["quantity"] == "value") & (values["statistic"] == "mean")
+        wide = values[is_mean & (values["high"] > WIDE * values["low"])]
+        return "".join(
+            f"The log does not determine the mean {measure.replace('_', ' ')} of "
+            f"{', '.join(rows['policy'])}; compare by ratio. "
+            for measure, rows in wide.groupby("measure", sort=False)
         )
 
     def rows(
@@ -146,18 +185,22 @@ class Comparison(Displayed):
         differences = pairs[pairs["quantity"] == "difference"].to_dict("records")
         ratios = pairs[pairs["quantity"] == "ratio"].to_dict("records")
         return [
-            _sentence(difference, ratio, percent(self.level))
+            _sentence(difference, ratio, percent(self.level), self.weeks)
             for difference, ratio in zip(differences, ratios, strict=True)
         ]
 
     def brief(self) -> pd.DataFrame:
-        """Means as text, "2.0 h (1.6 h to 2.4 h)": one row per policy, one column per measure."""
+        """Means as text, "2.0 h (1.6 h to 2.4 h)": one row per policy, one column per measure.
+
+        Without intervals it is the mean alone.
+        """
         means = self._means()
         values = means[means["quantity"] == "value"]
         texts = []
         for row in values.to_dict("records"):
             on_log, low, high = in_unit(row, row["measure"])
-            texts.append(f"{on_log} ({UNKNOWN if low == UNKNOWN else f'{low} to {high}'})")
+            interval = f" ({UNKNOWN if low == UNKNOWN else f'{low} to {high}'})"
+            texts.append(on_log + (interval if self.has_intervals else ""))
         table = values.assign(text=texts).pivot_table("text", "policy", "measure", "first")
         return table.loc[[*self.policies], [*values["measure"].unique()]].rename_axis(columns=None)
 
@@ -222,9 +265,10 @@ def interval_table(
     policies : sequence of str
         In order; each later one is compared with each earlier one.
     weeks : float, default infinite
-        Weeks (days, hours) of the log from which logs were drawn, see `widen`.
+        Whole weeks of the log from which logs were drawn, see `widen`. Below 6 there are no
+        intervals.
     """
-    wide = widen(drawn, weeks)
+    wide = widen(drawn, weeks) if weeks >= FEWEST_WEEKS else drawn
     parts = []
     for policy in policies:
         interval = _interval(own[policy], wide[policy])
@@ -240,17 +284,21 @@ def interval_table(
             parts.append(
                 table.assign(policy=policy, against=against, quantity=quantity, verdict=verdict)
             )
-    return pd.concat(parts)[COLUMNS].reset_index(drop=True)
+    table = pd.concat(parts)[COLUMNS].reset_index(drop=True)
+    if weeks < FEWEST_WEEKS:
+        table[["low", "high"]] = np.nan
+        table["verdict"] = table["verdict"].where(table["quantity"] == "value", UNKNOWN)
+    return table
 
 
 def widen(drawn: pd.DataFrame, weeks: float) -> pd.DataFrame:
-    """Draws of statistics of jobs, those above their mean ``1 + WIDENING / weeks`` times as far.
+    """Draws of statistics of jobs, those above their mean ``1 + WIDENING / √weeks`` times as far.
 
     Distances are on a log scale, from the geometric mean; where a draw is 0 or less they are plain.
     All policies are widened alike, so that ratios and differences of the draws agree in sign. What
     is one number per schedule, such as a utilization, stays as it is.
     """
-    factor = 1.0 + WIDENING / weeks
+    factor = 1.0 + WIDENING / np.sqrt(weeks)
     whole = drawn.columns.get_level_values("statistic") == WHOLE
     positive = (drawn > 0).where(drawn.notna(), True).all() & ~whole
     logs = np.log(drawn.loc[:, positive])
@@ -270,7 +318,8 @@ def _stretched(values: pd.DataFrame, factor: float) -> pd.DataFrame:
 def _interval(own: pd.Series, drawn: pd.DataFrame) -> pd.DataFrame:
     """`log`, `median`, `low` and `high`, one row per column of `drawn`.
 
-    Missing where fewer than half of the logs drawn have the value, or an end is infinite.
+    The interval includes the log's own value. Missing where fewer than half of the logs drawn have
+    the value, or an end is infinite.
     """
     drawn = drawn[own.index]
     low, median, high = np.full((3, len(own)), np.nan)
@@ -281,6 +330,8 @@ def _interval(own: pd.Series, drawn: pd.DataFrame) -> pd.DataFrame:
         if known.size and 2 * known.size >= len(values):
             ends = _quantiles(known, (tail, 0.5, 1 - tail))
             low[column], median[column], high[column] = ends
+    log = own.to_numpy(dtype=np.float64)
+    low, high = np.minimum(low, log), np.maximum(high, log)
     table = own.rename("log").to_frame()
     table = table.assign(median=median, low=low, high=high).reset_index()
     return table.replace([np.inf, -np.inf], np.nan)
@@ -312,27 +363,36 @@ def _verdicts(difference: pd.DataFrame) -> list[str]:
     return verdicts.tolist()
 
 
-def _sentence(difference: dict, ratio: dict, level: str) -> str:
+def _no_interval(weeks: float) -> str:
+    """Why there is no interval."""
+    return f"no interval: it needs {FEWEST_WEEKS} whole weeks, and the log has {int(weeks)}"
+
+
+def _sentence(difference: dict, ratio: dict, level: str, weeks: float) -> str:
     """A pair in one sentence, by its ratio where it has one."""
     policy, against, measure = (difference[name] for name in ("policy", "against", "measure"))
     quantity = (
         measure if difference["statistic"] == "value" else f"{difference['statistic']} {measure}"
     )
+    sign = "÷"
+    numbers = [f"{ratio[name]:,.3g}" for name in ("log", "low", "high")]
+    ends = ["log", "low", "high"] if weeks >= FEWEST_WEEKS else ["log"]
+    if not np.isfinite([ratio[name] for name in ends]).all():
+        sign = "−"
+        numbers = in_unit(difference, measure)
+    on_log, low, high = numbers
+    if weeks < FEWEST_WEEKS:
+        return f"{quantity}, {policy} {sign} {against}: {on_log}; {_no_interval(weeks)}"
     if difference["verdict"] == UNKNOWN:
         return f"{quantity}, {policy} and {against}: unknown, too few of the logs have such jobs"
     if difference["verdict"] == EQUAL:
         return f"{quantity}, {policy} and {against}: equal in {level} of logs"
-    sign = "÷"
-    numbers = [f"{ratio[name]:,.3g}" for name in ("log", "low", "high")]
-    if not np.isfinite([ratio[name] for name in ("log", "low", "high")]).all():
-        sign = "−"
-        numbers = in_unit(difference, measure)
     verdict = difference["verdict"]
     ending = "this log cannot tell" if verdict == CANNOT_TELL else f"{policy} is {verdict}"
-    on_log, low, high = numbers
+    misses = f" ({MAY_MISS})" if weeks < FEW_WEEKS else ""
     return (
-        f"{quantity}, {policy} {sign} {against}: {on_log}, {level} interval {low} to {high}: "
-        f"{ending}"
+        f"{quantity}, {policy} {sign} {against}: {on_log}, {level} interval {low} to {high}"
+        f"{misses}: {ending}"
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlab.comparison.intervals import (
+    FEWEST_WEEKS,
     KEYS,
     STATISTICS,
     WHOLE,
@@ -21,6 +22,8 @@ from cosimlab.comparison.intervals import (
 from cosimlab.sweep import Workers, sweep
 from cosimlib import checks as check
 from cosimlib.audit import audit
+from cosimlib.batch.orders import values_by_job
+from cosimlib.batch.simulation import function_name
 from cosimlib.display import count, durations
 from cosimlib.metrics import job_groups
 from cosimlib.metrics.groups import GROUPS
@@ -31,13 +34,8 @@ from cosimlib.system import System
 from cosimlib.units import WEEK
 from cosimlib.workload import Workload, check_run, check_workload
 
-ROUGH = "; of so few the intervals are rough"
-
 FEWEST = 20
 """Jobs between warm-up and cool-down that a log must have to be compared on."""
-
-FEW = 8
-"""Weeks (days, hours) of a log below which it is not known how often its intervals cover."""
 
 PART = 0.1
 """Of the log: the warm-up and the cool-down, each at most a week."""
@@ -53,16 +51,31 @@ class Contestant(NamedTuple):
     simulate : function of a workload and a system
     trusted : bool
         Whether its schedules are made by this package, so that one audit is enough.
+    order : np.ndarray, optional
+        The policy's knob `order`, where it is one number per job of the log.
     """
 
     label: str
     simulate: Callable[..., Schedule]
     trusted: bool
+    order: np.ndarray | None = None
 
-    def run(self, workload: Workload, system: System, *, audited: bool) -> Schedule:
-        """The schedule, audited on request and always where the policy is one's own."""
+    def run(
+        self,
+        workload: Workload,
+        system: System,
+        *,
+        audited: bool,
+        source: np.ndarray | None = None,
+    ) -> Schedule:
+        """The schedule, audited on request and always where the policy is one's own.
+
+        `source` are the rows of the log from which the jobs are drawn; by default they are the log.
+        """
+        order = None if self.order is None or source is None else self.order[source]
+        knobs = {} if order is None else {"order": order}
         try:
-            schedule = self.simulate(workload, system)
+            schedule = self.simulate(workload, system, **knobs)
         except Exception as error:
             error.add_note(f"raised by the policy {self.label!r} on {workload.name}")
             raise
@@ -97,12 +110,17 @@ class Trial(NamedTuple):
     unit: str
 
     def rows(
-        self, workload: Workload, groups: pd.Series | None, *, audited: bool
+        self,
+        workload: Workload,
+        groups: pd.Series | None,
+        *,
+        audited: bool,
+        source: np.ndarray | None = None,
     ) -> list[dict[str, Any]]:
-        """Rows of all policies on a log whose jobs have these groups."""
+        """Rows of all policies on a log whose jobs have these groups, and are rows of the log."""
         limits, rows = _limits(workload, self.margins), []
         for run in self.runs:
-            schedule = run.run(workload, self.system, audited=audited)
+            schedule = run.run(workload, self.system, audited=audited, source=source)
             rows += measure_rows(schedule, run.label, self.measures, groups, limits)
         return rows
 
@@ -131,7 +149,8 @@ def compare(
         Registered names (`cosimlib.register` adds one), pairs of a name and arguments such as
         ``("EASY", {"order": "wfp"})``, functions of a workload and a system, functions of a `State`
         (see `cosimlib.simulate`); or a dict, whose keys are the names in tables. Each is compared
-        with all before it.
+        with all before it. An `order` may be one number per job of the log; in logs drawn anew,
+        each job keeps its number.
     replicates : int, default 100
         Number of logs drawn. With fewer than 39, an interval goes from the smallest to the largest
         value, and its level is lower: 90 % for 20 logs.
@@ -156,6 +175,7 @@ def compare(
     Returns
     -------
     Comparison
+        Without intervals and verdicts if the log has fewer than six whole weeks.
 
     Raises
     ------
@@ -167,19 +187,20 @@ def compare(
     --------
     >>> import cosimlab as lab
     >>> import cosimlib as cs
-    >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(500, load=0.8, seed=1))
+    >>> jobs = cs.synthetic.lublin(9_000, types=False, load=0.7, seed=1)
+    >>> log = cs.synthetic.with_estimates(jobs)
     >>> comparison = lab.compare(log, ["FCFS", "EASY"], replicates=20)
     >>> for sentence in comparison.sentences():
     ...     print(sentence)
-    mean wait_time, EASY ÷ FCFS: 0.105, 90.5 % interval 0.0481 to 0.311: EASY is lower
-    mean bounded_slowdown, EASY ÷ FCFS: 0.06, 90.5 % interval 0.0211 to 0.256: EASY is lower
+    mean wait_time, EASY ÷ FCFS: 0.0749, 90.5 % interval 0.0327 to 0.197: EASY is lower
+    mean bounded_slowdown, EASY ÷ FCFS: 0.0408, 90.5 % interval 0.019 to 0.12: EASY is lower
     """
     check_workload(workload)
     check.whole("replicates", replicates, 2)
     check.seed(seed)
     check.choice("unit", unit, UNITS)
     check.that("by", by, by in GROUPS, f"one of {', '.join(map(repr, GROUPS))}", none=True)
-    chosen, runs = chosen_measures(measures), contestants(policies)
+    chosen, runs = chosen_measures(measures), contestants(policies, workload)
     system = check.machine(system or workload.machine, workload.name)
     check_run(workload, system)
     plan = resampling_plan(workload, unit)
@@ -196,28 +217,33 @@ def compare(
     values = long_table(pd.DataFrame(own), (*STATISTICS, WHOLE)).set_index(KEYS)["number"].dropna()
     drawn = long_table(rows, (*STATISTICS, WHOLE)).set_index(["seed", *KEYS])["number"]
     drawn = drawn.unstack(KEYS).reindex(columns=values.index)  # noqa: PD010
-    labels = tuple(run.label for run in runs)
+    labels, weeks = tuple(run.label for run in runs), _whole_weeks(workload)
     first, last = durations(*margins)
     return Comparison(
         workload.name,
         labels,
-        interval_table(values, drawn, labels, plan.number),
+        interval_table(values, drawn, labels, weeks),
         drawn,
-        plan.sentence + (ROUGH if plan.number < FEW else ""),
+        plan.sentence,
         f"Jobs submitted in the first {first} and in the last {last} are left out: "
         f"{counted:,} of {count(len(workload), 'job')} of the log count",
+        weeks,
     )
 
 
 def compare_where_possible(
     workload: Workload, policies: Iterable[Any], **knobs: Any
 ) -> tuple[Comparison | None, str]:
-    """Comparison, or None and the reason if the log is too short or too small.
+    """Comparison, or None and the reason if the log is too short for intervals, or too small.
 
     The parameters are those of `compare`.
     """
     try:
         resampling_plan(workload, knobs.get("unit", "weeks"))
+        weeks = _whole_weeks(workload)
+        if weeks < FEWEST_WEEKS:
+            expected = f"intervals need {FEWEST_WEEKS}"
+            return None, f"the log has {count(weeks, 'whole week')}, and {expected}"
         _counted(workload, _margins(workload, knobs.get("warm_up"), knobs.get("cool_down")))
     except ValueError as error:
         return None, str(error)
@@ -227,9 +253,16 @@ def compare_where_possible(
 def replicate(seed: int, trial: Trial) -> list[dict[str, Any]]:
     """Rows of one log drawn anew, all policies on it: the function that is swept over."""
     new, groups = resample(trial.workload, seed, unit=trial.unit), trial.groups
+    source = new.jobs["source"].to_numpy()
     if groups is not None:
-        groups = groups.iloc[new.jobs["source"].to_numpy()].reset_index(drop=True)
-    return trial.rows(new, groups, audited=False)
+        groups = groups.iloc[source].reset_index(drop=True)
+    return trial.rows(new, groups, audited=False, source=source)
+
+
+def _whole_weeks(workload: Workload) -> int:
+    """Whole weeks from the first submission to the last, which is in them."""
+    first, last = _limits(workload, (0.0, 0.0))
+    return int((last - first + 1.0) // WEEK)
 
 
 def _groups(workload: Workload, by: str) -> pd.Series:
@@ -278,8 +311,8 @@ def _limits(workload: Workload, margins: tuple[float, float]) -> tuple[float, fl
     return first + margins[0], float(np.nextafter(last - margins[1], np.inf))
 
 
-def contestants(policies: Any) -> list[Contestant]:
-    """Policies by distinct labels, in the order given.
+def contestants(policies: Any, workload: Workload | None = None) -> list[Contestant]:
+    """Policies by distinct labels, in the order given; an `order` by jobs is of this workload's.
 
     Raises
     ------
@@ -289,7 +322,7 @@ def contestants(policies: Any) -> list[Contestant]:
     plural = isinstance(policies, Iterable) and not isinstance(policies, str)
     check.that("policies", policies, plural, "a list or dict of policies")
     named = policies.items() if isinstance(policies, Mapping) else ((None, p) for p in policies)
-    found = [_contestant(policy, label) for label, policy in named]
+    found = [_contestant(policy, label, workload) for label, policy in named]
     check.that("policies", policies, bool(found), "at least one")
     labels = [each.label for each in found]
     twice = next((label for label in labels if labels.count(label) > 1), None)
@@ -297,13 +330,29 @@ def contestants(policies: Any) -> list[Contestant]:
     return found
 
 
-def _contestant(policy: Any, label: Any) -> Contestant:
+def _contestant(policy: Any, label: Any, workload: Workload | None) -> Contestant:
     """A policy, or a pair of one and its knobs; by default its name says both."""
     is_pair = isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], Mapping)
     policy, knobs = policy if is_pair else (policy, {})
+    settings = ", ".join(f"{name}={_setting(value)}" for name, value in knobs.items())
     name, simulator = simulator_of(policy, **knobs)
-    settings = ", ".join(f"{name}={value}" for name, value in knobs.items())
     named = f"{name} ({settings})" if settings else name
     built_in = isinstance(policy, str) and policy in BUILT_IN
-    trusted = built_in or getattr(simulator, "func", None) is decided
-    return Contestant(named if label is None else str(label), simulator, trusted)
+    is_decision = getattr(simulator, "func", None) is decided
+    order = None if is_decision or workload is None else _by_job(workload, knobs.get("order"))
+    trusted = built_in or is_decision
+    return Contestant(named if label is None else str(label), simulator, trusted, order)
+
+
+def _by_job(workload: Workload, order: Any) -> np.ndarray | None:
+    """An order that is one number per job of a log, and no name or function."""
+    if isinstance(order, str) or np.ndim(order) != 1 or len(order) != len(workload):
+        return None
+    return values_by_job(workload, order)
+
+
+def _setting(value: Any) -> str:
+    """The value of a knob in a label."""
+    if callable(value):
+        return function_name(value)
+    return str(value) if np.ndim(value) == 0 else "own order"

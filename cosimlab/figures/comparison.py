@@ -32,6 +32,7 @@ def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "m
 
     A symbol is the value on the log itself, the line through it the interval over logs drawn anew.
     Ratios whose log cannot tell which is lower have an open symbol. A single policy has no ratios.
+    A log of fewer than six weeks has values without intervals.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "m
     known = sorted(set(table["statistic"]) - {"value"}) or ["mean"]
     check.choice("statistic", statistic, known)
     table = table[table["statistic"].isin([statistic, "value"])]
+    if not comparison.has_intervals:
+        table = table.assign(low=table["log"], high=table["log"])
     values = table[(table["quantity"] == "value") & table["low"].notna()]
     if values.empty:
         return plot_empty(title, "too few of the logs drawn anew have jobs that count")
@@ -59,6 +62,7 @@ def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "m
         for measure in measures
     }
     columns = min(2, len(comparison.policies))
+    alone = "" if comparison.has_intervals else ", no interval"
     pixels = [BESIDES + ROW * sum(map(len, ticks[measure].values())) for measure in measures]
     picture = make_subplots(
         rows=len(measures),
@@ -70,7 +74,10 @@ def plot_comparison(comparison: "Comparison", *, title: str, statistic: str = "m
         subplot_titles=[
             text
             for measure in measures
-            for text in (_heading(values, measure, statistic), f"÷ that of {against}")[:columns]
+            for text in (
+                _heading(values, measure, statistic) + alone,
+                f"÷ that of {against}{alone}",
+            )[:columns]
         ],
     )
     for row, measure in enumerate(measures, start=1):

@@ -22,7 +22,20 @@ The argument `order` chooses the order of the queue; ties go to the job submitte
 `shortest` least requested time first; `longest` the reverse
 `smallest` fewest nodes first; `largest` the reverse
 `wfp`      greatest ``(waited / requested_time)³ · nodes`` first, computed at every pass
-           (Tang et al., Cluster 2009)
+           (Tang et al., Fault-aware, utility-based job scheduling on Blue Gene/P systems, Cluster
+           2009)
+`UNICEF`   greatest ``waited / (log2(nodes) · requested_time)`` first, computed at every pass (as
+           `wfp`); jobs of one node come before all others
+`LXF`      largest expansion factor first: ``(waited + requested_time) / requested_time``, computed
+           at every pass (Srinivasan et al., ICPP Workshops 2002)
+`SAF`      smallest area first: least ``requested_time · nodes`` (Lelong, Reis and Trystram, Tuning
+           EASY-backfilling queues, JSSPP 2017)
+`F1`       least ``log10(r) · n + 870 · log10(s)`` first, where r is the requested time, n the nodes
+           and s the seconds from the first submission to the job's; times below 1 s count as 1 s
+           (Carastan-Santos and de Camargo, SC 2017)
+`F2`       as `F1`: ``√r · n + 25 600 · log10(s)``
+`F3`       as `F1`: ``r · n + 6 860 000 · log10(s)``
+`F4`       as `F1`: ``r · √n + 530 000 · log10(s)``
 `sjbf`     shortest-job backfilling (Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007):
            the head is the job submitted first, the others are in order of `shortest`
 a column   of numbers of the workload, such as ``"queue_rank"``: lowest first, like ranks. Only
@@ -32,7 +45,13 @@ an array   one number per job, lowest first: an array in order of jobs, or a ser
            of ``workload.jobs``, such as ``jobs["nodes"] * jobs["requested_time"]``. Negate it for
            the greatest first. Tables call it "own order", whatever the name of the series; so
            ``jobs["priority"]`` is also lowest first
+a function of one argument, which gets the table of all jobs, once; or of two, which gets the table
+           of the jobs that wait and the moment in seconds at every pass. It returns one number per
+           row, lowest first. Arguments with a default do not count. Columns that are known only
+           after a job has ended are not in the table
 ========== ================================================================================
+
+Papers also call `wfp` ``"WFP3"`` and `smallest` ``"SQF"``; both names are accepted.
 """
 
 from cosimlib.batch.conservative import promised_starts, simulate_conservative

@@ -40,7 +40,7 @@ from cosimlib import checks as check
 from cosimlib.batch import capacity, queue
 from cosimlib.batch import machine as machines
 from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
-from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
+from cosimlib.batch.orders import ASKED, Asking, Order, Prepared, prepare, schedule_of
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
@@ -94,10 +94,10 @@ def simulate_conservative(
         With requested times.
     system : System
         One partition.
-    order : str, pd.Series or np.ndarray, default "submit"
-        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): in
-        which order reservations are planned again. Kept reservations are first given in order of
-        submission, whatever the order.
+    order : str, pd.Series, np.ndarray or function, default "submit"
+        One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
+        table (and of the moment), see `cosimlib.batch`: in which order reservations are planned
+        again. Kept reservations are first given in order of submission, whatever the order.
     reservations : {"kept", "replanned"}, default "kept"
         Whether a reservation may only move earlier, or the whole plan is made again at every
         instant; the module's text explains both.
@@ -164,8 +164,16 @@ def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.re
     state.next_start, state.movable_before = np.inf, -np.inf
     windows = 0 if machine.edges is None else machine.edges.size
     profile = np.recarray(2 * jobs.size + windows + 4, BREAKPOINT)
-    simulate = _keep_reservations if reservations == "kept" else _plan_anew
-    simulate(*machine, np.empty(jobs.size, np.int64), kinds, profile)
+    waiting, is_kept = np.empty(jobs.size, np.int64), reservations == "kept"
+    if run.kind == ASKED:
+        decide, ask = _keep_now if is_kept else _plan_now, Asking(run, jobs)
+        availability.clear(profile, state, -np.inf, state.free)
+        while _next_instant(jobs, machine.ends, state):
+            ask(state.now)
+            decide(*machine, waiting, kinds, profile)
+    else:
+        simulate = _keep_reservations if is_kept else _plan_anew
+        simulate(*machine, waiting, kinds, profile)
     if state.now < np.inf:
         _refuse(run.workload, jobs, state.now)
     return jobs
@@ -199,23 +207,38 @@ def _keep_reservations(
     """Simulate reservations that move earlier only, as long as no job outlives its request."""
     availability.clear(profile, state, -np.inf, state.free)
     while _next_instant(jobs, ends, state):
-        availability.advance(profile, state, state.now)
-        was_overdue = state.overdue
-        ended = _absorb_ends(jobs, ends, expected, state, profile)
-        is_broken = False
-        if edges is not None:
-            is_broken = _absorb_edges(jobs, ends, expected, edges, state, profile)
-        state.overdue = state.releases > 0 and expected[state.releases - 1].time <= state.now
-        if state.overdue or was_overdue or is_broken:
-            _renew(jobs, expected, state, waiting, kinds, profile)
-        else:
-            _begin_reserved(jobs, ends, expected, state, waiting)
-            if ended and state.movable_before > state.now:
-                _compress(jobs, state, waiting, profile)
-        first, queued = _submit(jobs, state, waiting), waiting[: state.waiting]
-        _reserve_all(jobs, state, kinds, profile, queued[queued.size - (state.submitted - first) :])
-        _promise(jobs, first, state.submitted)
+        _keep_now(jobs, ends, expected, edges, state, waiting, kinds, profile)
+
+
+@kernel
+def _keep_now(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray | None,
+    state: np.record,
+    waiting: np.ndarray,
+    kinds: np.recarray,
+    profile: np.recarray,
+) -> None:
+    """One instant of `_keep_reservations`."""
+    availability.advance(profile, state, state.now)
+    was_overdue = state.overdue
+    ended = _absorb_ends(jobs, ends, expected, state, profile)
+    is_broken = False
+    if edges is not None:
+        is_broken = _absorb_edges(jobs, ends, expected, edges, state, profile)
+    state.overdue = state.releases > 0 and expected[state.releases - 1].time <= state.now
+    if state.overdue or was_overdue or is_broken:
+        _renew(jobs, expected, state, waiting, kinds, profile)
+    else:
         _begin_reserved(jobs, ends, expected, state, waiting)
+        if ended and state.movable_before > state.now:
+            _compress(jobs, state, waiting, profile)
+    first, queued = _submit(jobs, state, waiting), waiting[: state.waiting]
+    _reserve_all(jobs, state, kinds, profile, queued[queued.size - (state.submitted - first) :])
+    _promise(jobs, first, state.submitted)
+    _begin_reserved(jobs, ends, expected, state, waiting)
 
 
 @kernel
@@ -236,25 +259,40 @@ def _plan_anew(
     """
     availability.clear(profile, state, -np.inf, state.free)
     while _next_instant(jobs, ends, state):
-        _absorb_ends(jobs, ends, expected, state, profile)
-        if edges is not None:
-            _absorb_edges(jobs, ends, expected, edges, state, profile)
-        first = _submit(jobs, state, waiting)
-        is_whole = state.promises and first < state.submitted
-        before = np.inf if is_whole else machines.next_event(jobs, ends, state)
-        queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
-        _drop_reservations(jobs, expected, state, waiting, profile)
-        numbers, place, planned = waiting[: state.waiting], FIRST, FIRST
-        while place < numbers.size:
-            if _earliest_start(jobs, state, kinds, profile, numbers[place], before) < before:
-                while planned <= place:
-                    planned = _reserve(jobs, state, kinds, profile, numbers, planned)
-                place = planned
-            else:
-                place += 1
-        if is_whole:
-            _promise(jobs, first, state.submitted)
-        _begin_reserved(jobs, ends, expected, state, waiting)
+        _plan_now(jobs, ends, expected, edges, state, waiting, kinds, profile)
+
+
+@kernel
+def _plan_now(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    edges: np.recarray | None,
+    state: np.record,
+    waiting: np.ndarray,
+    kinds: np.recarray,
+    profile: np.recarray,
+) -> None:
+    """One instant of `_plan_anew`."""
+    _absorb_ends(jobs, ends, expected, state, profile)
+    if edges is not None:
+        _absorb_edges(jobs, ends, expected, edges, state, profile)
+    first = _submit(jobs, state, waiting)
+    is_whole = state.promises and first < state.submitted
+    before = np.inf if is_whole else machines.next_event(jobs, ends, state)
+    queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
+    _drop_reservations(jobs, expected, state, waiting, profile)
+    numbers, place, planned = waiting[: state.waiting], FIRST, FIRST
+    while place < numbers.size:
+        if _earliest_start(jobs, state, kinds, profile, numbers[place], before) < before:
+            while planned <= place:
+                planned = _reserve(jobs, state, kinds, profile, numbers, planned)
+            place = planned
+        else:
+            place += 1
+    if is_whole:
+        _promise(jobs, first, state.submitted)
+    _begin_reserved(jobs, ends, expected, state, waiting)
 
 
 @kernel

@@ -41,7 +41,7 @@ from cosimlib import checks as check
 from cosimlib.batch import machine as machines
 from cosimlib.batch import queue
 from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
-from cosimlib.batch.orders import Order, Prepared, prepare, schedule_of
+from cosimlib.batch.orders import ASKED, Asking, Order, Prepared, prepare, schedule_of
 from cosimlib.batch.prediction import Predictions, simulate_predicted
 from cosimlib.batch.queue import BLOCK
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
@@ -94,9 +94,10 @@ def simulate_easy(
         With requested times.
     system : System
         One partition.
-    order : str, pd.Series or np.ndarray, default "submit"
-        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): which
-        job is the head, and in which order the others are tested.
+    order : str, pd.Series, np.ndarray or function, default "submit"
+        One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
+        table (and of the moment), see `cosimlib.batch`: which job is the head, and in which order
+        the others are tested.
     decide : {"per_instant", "per_event"}, default "per_instant"
         One pass after all events of an instant, or one after each event.
     extra_nodes : bool, default True
@@ -177,9 +178,9 @@ def simulate_fcfs(
         Needs no requested times unless `kill_at_request`, or the order is by them.
     system : System
         One partition.
-    order : str, pd.Series or np.ndarray, default "submit"
-        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`).
-        Without backfilling `sjbf` is `submit`.
+    order : str, pd.Series, np.ndarray or function, default "submit"
+        One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
+        table (and of the moment), see `cosimlib.batch`. Without backfilling `sjbf` is `submit`.
     kill_at_request : bool, default False
         Cut runs at the requested time; the schedule's workload then holds the cut run times.
     calendar : Calendar, optional
@@ -227,9 +228,9 @@ def simulate_first_fit(
         Needs no requested times unless `kill_at_request`, or the order is by them.
     system : System
         One partition.
-    order : str, pd.Series or np.ndarray, default "submit"
-        One of `ORDERS`, a column, or one number per job, lowest first (see `cosimlib.batch`): in
-        which order the jobs are tested.
+    order : str, pd.Series, np.ndarray or function, default "submit"
+        One of `ORDERS`, a column, one number per job, lowest first, or a function of the jobs'
+        table (and of the moment), see `cosimlib.batch`: in which order the jobs are tested.
     decide : {"per_instant", "per_event"}, default "per_instant"
         One pass after all events of an instant, or one after each event: a job may then start on
         the nodes of one end that another, tested before it, would have needed a moment later.
@@ -274,12 +275,18 @@ def simulate_in_passes(
     machine = machine_of(run, JOB, STATE, rule=rule, per_event=decide == "per_event")
     jobs = machine.jobs
     waiting = queue.queue_of(jobs.rank, run.kind)
+    ask = Asking(run, jobs)
     if rule == NO_BACKFILLING:
-        _simulate_strictly(*machine, *waiting)
+        while _simulate_strictly(*machine, *waiting):
+            ask(machine.state.now, machine.state.submitted)
+            _begin_heads(*machine, waiting.tree)
     else:
         machine.state.longest = jobs.requested_time.max(initial=0.0)
         windows = 0 if machine.edges is None else machine.edges.size
-        _simulate(*machine, *waiting, np.recarray(windows + 3, STEP))
+        limits = np.recarray(windows + 3, STEP)
+        while _simulate(*machine, *waiting, limits):
+            ask(machine.state.now, machine.state.submitted)
+            _run_pass(*machine, waiting.tree, limits)
     return jobs.start_time.copy(), jobs.run_time.copy()
 
 
@@ -293,8 +300,11 @@ def _simulate_strictly(
     tree: np.recarray,
     coming: np.ndarray,
     by_leaf: np.ndarray,
-) -> None:
-    """Write start times: after each instant's events, heads of the queue begin while they fit."""
+) -> bool:
+    """Write start times: after each instant's events, heads of the queue begin while they fit.
+
+    Where ranks must first be asked for, it returns True instead, and goes on when called again.
+    """
     # What an event does is written here and in `_simulate`: a kernel of its own, which both would
     # call, makes EASY a sixth slower, as Numba counts references to each array that is handed on.
     event = machines.next_event(jobs, ends, state)
@@ -310,8 +320,11 @@ def _simulate_strictly(
             queue.submit_next(jobs, state, tree)
         event = machines.next_event(jobs, ends, state)
         if event > state.now and tree[ROOT].nodes <= state.free:
+            if state.kind == ASKED:
+                return True
             _begin_heads(jobs, ends, expected, edges, state, tree)
             event = machines.next_event(jobs, ends, state)
+    return False
 
 
 @kernel
@@ -325,10 +338,11 @@ def _simulate(
     coming: np.ndarray,
     by_leaf: np.ndarray,
     limits: np.recarray,
-) -> None:
+) -> bool:
     """Write start times: there is a pass after the events of each instant, or after each event.
 
-    The edges of windows at one instant are one event.
+    The edges of windows at one instant are one event. Where ranks must first be asked for, it
+    returns True instead of making a pass, and goes on when called again.
     """
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
@@ -344,8 +358,11 @@ def _simulate(
         event = machines.next_event(jobs, ends, state)
         is_last = event > state.now or state.per_event
         if is_last and tree[ROOT].nodes <= state.free:
+            if state.kind == ASKED:
+                return True
             _run_pass(jobs, ends, expected, edges, state, tree, limits)
             event = machines.next_event(jobs, ends, state)
+    return False
 
 
 @kernel

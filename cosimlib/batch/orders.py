@@ -1,7 +1,23 @@
-"""Queue orders: names, columns and arrays of numbers as ranks, and how policies prepare a run."""
+"""Queue orders: names, columns, numbers and functions as ranks, and how policies prepare a run.
 
+F1 to F4 are scores that Carastan-Santos and de Camargo obtained by regression on simulated queues
+(Obtaining dynamic scheduling policies with simulation and machine learning, SC 2017): with r the
+requested time, n the nodes and s the submission,
+
+- F1: ``log10(r) · n + 870 · log10(s)``
+- F2: ``√r · n + 25 600 · log10(s)``
+- F3: ``r · n + 6 860 000 · log10(s)``
+- F4: ``r · √n + 530 000 · log10(s)``
+
+The lowest comes first. The paper's sequences of jobs begin at second 0: so s is counted from the
+workload's first submission. Times of less than a second count as one, so that logarithms are 0 or
+more.
+"""
+
+import inspect
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,17 +28,39 @@ from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, JobArrays, Workload, check_run
 
-SUBMITTED, STATIC, WFP, HEAD_FIRST = range(4)
-"""Kinds of order: by submission; by ranks that stay; by WFP's scores of the moment; by ranks that
-stay, behind the job submitted first."""
+SUBMITTED, STATIC, HEAD_FIRST, WFP, UNICEF, LXF, ASKED = range(7)
+"""Kinds of order: by submission; by ranks that stay; by ranks that stay, behind the job submitted
+first; by scores of the moment, which are WFP's, UNICEF's or LXF's; by ranks that a function gives
+at each moment."""
 
-ORDERS = ("submit", "shortest", "longest", "smallest", "largest", "wfp", "sjbf")
+AGING = WFP
+"""The first of the kinds whose scores change with time."""
+
+ORDERS = (
+    "submit",
+    "shortest",
+    "longest",
+    "smallest",
+    "largest",
+    "wfp",
+    "sjbf",
+    "SAF",
+    "F1",
+    "F2",
+    "F3",
+    "F4",
+    "UNICEF",
+    "LXF",
+)
 """Orders of the queue that have a name."""
 
-BY_REQUEST = ("shortest", "longest", "wfp")
-"""Orders that need requested times whatever the policy."""
+ALIASES = {"WFP3": "wfp", "SQF": "smallest"}
+"""Other names of orders, in papers."""
 
-KINDS = {"submit": SUBMITTED, "wfp": WFP, "sjbf": HEAD_FIRST}
+WITHOUT_REQUEST = ("submit", "smallest", "largest", "sjbf")
+"""Orders that need no requested times; `sjbf` does where jobs may overtake."""
+
+KINDS = {"submit": SUBMITTED, "sjbf": HEAD_FIRST, "wfp": WFP, "UNICEF": UNICEF, "LXF": LXF}
 """Orders that are no static ranks."""
 
 GREATEST_FIRST = ("priority",)
@@ -31,16 +69,20 @@ GREATEST_FIRST = ("priority",)
 KNOWN_AFTERWARDS = ("run_time", "recorded_start", "status")
 """Columns that no scheduler can know of a job that has not ended."""
 
-EXPECTED = f"one of {', '.join(map(repr, ORDERS))}, a column of the workload, or one number per job"
+EXPECTED = (
+    f"one of {', '.join(map(repr, (*ORDERS, *ALIASES)))}, a column of the workload, one number per "
+    "job, or a function of the jobs' table (and of the moment)"
+)
 
-Order: TypeAlias = str | pd.Series | np.ndarray
+Order: TypeAlias = str | pd.Series | np.ndarray | Callable[..., Any]
 
 
 class Prepared(NamedTuple):
     """A workload, with its runs cut where they are killed, and what the kernels take.
 
-    `rank` is one number per job, lowest first, and `kind` how ranks order the queue: one of
-    `SUBMITTED`, `STATIC`, `WFP`, `HEAD_FIRST`.
+    `rank` is one number per job, lowest first, and `kind` how ranks order the queue, such as
+    `STATIC`. Of the kind `ASKED`, `ask` gives the ranks of waiting jobs by their numbers and the
+    moment.
     """
 
     workload: Workload
@@ -49,6 +91,7 @@ class Prepared(NamedTuple):
     kind: int
     system: System
     calendar: Calendar = ALWAYS_OPEN
+    ask: Callable[[np.ndarray, float], np.ndarray] | None = None
 
     @property
     def total_nodes(self) -> int:
@@ -68,16 +111,46 @@ def prepare(
     """Check the arguments, and cross to arrays; `requested_time` if one is needed."""
     check_run(workload, system)
     check.instance("calendar", calendar, Calendar)
+    order = ALIASES.get(order, order) if isinstance(order, str) else order
     named = order if isinstance(order, str) and order in ORDERS else None
-    own = None if named else _own_rank(workload, order)
+    ask = _asking(workload, order) if callable(order) and takes_moment(order) else None
+    own = None if named or ask else _own_rank(workload, order)
     if kill_at_request:
         workload = _killed_at_request(workload, system)
-    is_needed = requested_time or named in BY_REQUEST or len(calendar) > 0
+    by_request = named is not None and named not in WITHOUT_REQUEST
+    is_needed = requested_time or by_request or len(calendar) > 0
     jobs = workload.arrays(system, requested_time=is_needed)
     if own is not None:
         return Prepared(workload, jobs, own, STATIC, system, calendar)
-    kind = KINDS.get(named, STATIC) if named else STATIC
-    return Prepared(workload, jobs, _named_rank(jobs, str(named)), kind, system, calendar)
+    kind = KINDS.get(named, STATIC) if named else ASKED
+    return Prepared(workload, jobs, _named_rank(jobs, str(named)), kind, system, calendar, ask)
+
+
+class Asking:
+    """Writes the ranks of waiting jobs that a function gives at each moment, before a decision.
+
+    Parameters
+    ----------
+    run : Prepared
+        Of the kind `ASKED`.
+    jobs : np.recarray
+        Records of its jobs, with `start_time` (NaN before) and `rank`.
+    """
+
+    def __init__(self, run: Prepared, jobs: np.recarray) -> None:
+        self.run = run
+        self.start_time, self.rank = jobs["start_time"], jobs["rank"]
+        self.first = 0
+
+    def __call__(self, now: float, submitted: int | None = None) -> None:
+        """Write the ranks of the jobs that wait now; by default all that come by now have come."""
+        if submitted is None:
+            submitted = int(np.searchsorted(self.run.jobs.submit_time, now, "right"))
+        while self.first < submitted and not np.isnan(self.start_time[self.first]):
+            self.first += 1
+        numbers = self.first + np.flatnonzero(np.isnan(self.start_time[self.first : submitted]))
+        if numbers.size and self.run.ask is not None:
+            self.rank[numbers] = self.run.ask(numbers, now)
 
 
 def schedule_of(
@@ -101,9 +174,10 @@ def schedule_of(
 def policy_name(name: str, order: Order, *details: str) -> str:
     """Name of a policy in tables: ``EASY``, or ``EASY (per event, wfp)`` with other knobs.
 
-    Numbers of whatever name are an "own order": a series called "wfp" is not the order `wfp`.
+    Numbers of whatever name are an "own order": a series called "wfp" is not the order `wfp`. So
+    are functions.
     """
-    label = order if isinstance(order, str) else "own order"
+    label = ALIASES.get(order, order) if isinstance(order, str) else "own order"
     knobs = [*details, *([label] if label != "submit" else [])]
     return f"{name} ({', '.join(knobs)})" if knobs else name
 
@@ -118,28 +192,124 @@ def check_known(workload: Workload, column: str) -> None:
 
 
 def _named_rank(jobs: JobArrays, order: str) -> np.ndarray:
-    """One rank per job, equal where `order` is silent; WFP's depend on time: kernels write them."""
-    if order in ("shortest", "sjbf"):
-        return jobs.requested_time.copy()
-    if order == "longest":
-        return -jobs.requested_time
-    if order in ("smallest", "largest"):
-        return jobs.nodes * (1.0 if order == "smallest" else -1.0)
-    return np.zeros(jobs.nodes.size)
+    """One rank per job, equal where `order` is silent, as where ranks depend on time."""
+    r, n = jobs.requested_time, jobs.nodes.astype(np.float64)
+    if order in ("F1", "F2", "F3", "F4"):
+        return _learned_rank(jobs, order)
+    ranks = {
+        "shortest": r,
+        "sjbf": r,
+        "longest": -r,
+        "smallest": n,
+        "largest": -n,
+        # Smallest area first (Lelong, Reis and Trystram, JSSPP 2017).
+        "SAF": r * n,
+    }
+    return ranks.get(order, np.zeros(n.size)).copy()
+
+
+def _learned_rank(jobs: JobArrays, order: str) -> np.ndarray:
+    """Scores of Carastan-Santos and de Camargo (SC 2017), see the module's text."""
+    r, n = np.maximum(jobs.requested_time, 1.0), jobs.nodes.astype(np.float64)
+    s = np.maximum(jobs.submit_time - jobs.submit_time.min(initial=np.inf), 1.0)
+    if order == "F1":
+        return np.log10(r) * n + 870.0 * np.log10(s)
+    if order == "F2":
+        return np.sqrt(r) * n + 25_600.0 * np.log10(s)
+    if order == "F3":
+        return r * n + 6_860_000.0 * np.log10(s)
+    return r * np.sqrt(n) + 530_000.0 * np.log10(s)
+
+
+def takes_moment(order: Callable) -> bool:
+    """Whether an order that is a function takes two arguments, or else one.
+
+    Raises
+    ------
+    ValueError
+        If it takes neither. Arguments with a default do not count.
+    """
+    expected = (
+        "a function of one argument, the jobs' table; or of two, the table of the jobs that wait "
+        "and the moment in seconds"
+    )
+    try:
+        parameters = list(inspect.signature(order).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    number = sum(
+        each.default is each.empty
+        and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        for each in parameters
+    )
+    check.that("order", order, number in (1, 2), expected)
+    return number == 2
+
+
+def _known(workload: Workload) -> pd.DataFrame:
+    """The jobs' table without what no scheduler can know."""
+    return workload.jobs.drop(columns=list(KNOWN_AFTERWARDS), errors="ignore")
+
+
+def _asking(workload: Workload, order: Callable) -> Callable[[np.ndarray, float], np.ndarray]:
+    """A function of waiting jobs' numbers and the moment that gives their ranks, lowest first."""
+    known = _known(workload)
+
+    def ranks(numbers: np.ndarray, now: float) -> np.ndarray:
+        values = _asked(workload, order, known.iloc[numbers], now)
+        try:
+            found = values.astype(np.float64)
+        except (TypeError, ValueError):
+            found = np.full(numbers.size, np.nan)
+        if np.isnan(found).any():
+            _check_numbers(workload, "order", values, numbers)
+        return found
+
+    return ranks
+
+
+def _asked(workload: Workload, order: Callable, table: pd.DataFrame, *moment: float) -> np.ndarray:
+    """What a function says of the jobs of a table, one value per job."""
+    try:
+        values = order(table, *moment)
+    except (KeyError, AttributeError) as error:
+        error.add_note(f"raised by order={order!r}, which gets the jobs' table")
+        missing = error.args[:1] if isinstance(error, KeyError) else (error.name,)
+        check_known(workload, str(*missing))
+        raise
+    return _values(workload, values, table.index)
 
 
 def _own_rank(workload: Workload, order: Order) -> np.ndarray:
     """One rank per job from a column or an array: its place among the distinct values."""
     name = order if isinstance(order, str) else "order"
-    check.that("order", order, isinstance(order, str) or np.ndim(order) > 0, EXPECTED)
-    values = _column(workload, order) if isinstance(order, str) else _values(workload, order)
+    is_fine = isinstance(order, str) or callable(order) or np.ndim(order) > 0
+    check.that("order", order, is_fine, EXPECTED)
+    if isinstance(order, str):
+        values = _column(workload, order)
+    elif callable(order):
+        values = _asked(workload, order, _known(workload))
+    else:
+        values = values_by_job(workload, order)
+    _check_numbers(workload, name, values, np.arange(values.size))
+    rank = np.unique(np.array(values.tolist()), return_inverse=True)[1].astype(np.float64)
+    return -rank if name in GREATEST_FIRST else rank
+
+
+def _check_numbers(workload: Workload, name: str, values: np.ndarray, numbers: np.ndarray) -> None:
+    """Raise for the first of some jobs whose value is no number."""
     if values.dtype.kind not in "iuf":
         values = values.astype(object)
     fine = [check.is_number(value) and value == value for value in values.tolist()]
-    expected = "a number, to order the queue by"
-    check.rows(name, values, fine, expected, row=workload.label, error=InvalidWorkloadError)
-    rank = np.unique(np.array(values.tolist()), return_inverse=True)[1].astype(np.float64)
-    return -rank if name in GREATEST_FIRST else rank
+    expected = "a number, to order the queue by; prepare_workload fills in requested_time where"
+    check.rows(
+        name,
+        values,
+        fine,
+        f"{expected} most are known",
+        row=lambda place: workload.label(int(numbers[place])),
+        error=InvalidWorkloadError,
+    )
 
 
 def _column(workload: Workload, name: str) -> np.ndarray:
@@ -149,9 +319,22 @@ def _column(workload: Workload, name: str) -> np.ndarray:
     return workload.column(name).to_numpy()
 
 
-def _values(workload: Workload, order: pd.Series | np.ndarray) -> np.ndarray:
+def values_by_job(workload: Workload, order: pd.Series | np.ndarray) -> np.ndarray:
+    """The values of an array in order of the workload's jobs, those of a series by its index.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        If it is not one value per job.
+    """
+    return _values(workload, order, workload.jobs.index)
+
+
+def _values(workload: Workload, order: pd.Series | np.ndarray, index: pd.Index) -> np.ndarray:
     """The values of an array in order of jobs, those of a series by its index."""
-    index, expected = workload.jobs.index, f"one number per job, {len(workload)}"
+    expected = f"one number per job, {len(index)}"
+    if isinstance(order, pd.Series) and order.index.equals(index):
+        return order.to_numpy()
     values = np.asarray(order)
     fine = values.shape == (len(index),)
     if isinstance(order, pd.Series):

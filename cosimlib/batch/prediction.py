@@ -19,7 +19,7 @@ from cosimlib import checks as check
 from cosimlib.batch import machine as machines
 from cosimlib.batch import queue
 from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
-from cosimlib.batch.orders import HEAD_FIRST, Prepared
+from cosimlib.batch.orders import ASKED, HEAD_FIRST, Asking, Prepared
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
@@ -73,7 +73,11 @@ def simulate_predicted(
     users = records(user.max(initial=-1) + 1, USER)
     waiting, planned = np.empty(jobs.size, np.int64), np.empty_like(machine.expected)
     limits = np.recarray(1, STEP)
-    _simulate(jobs, machine.ends, machine.expected, machine.state, users, waiting, planned, limits)
+    arrays = jobs, machine.ends, machine.expected, machine.state, users, waiting, planned, limits
+    ask = Asking(run, jobs)
+    while _simulate(*arrays):
+        ask(machine.state.now, machine.state.submitted)
+        _decide(*arrays)
     return jobs.start_time.copy()
 
 
@@ -112,10 +116,11 @@ def _simulate(
     waiting: np.ndarray,
     planned: np.recarray,
     limits: np.recarray,
-) -> None:
+) -> bool:
     """Write start times: events come, and there is a pass after those of an instant, or after each.
 
-    `planned` has room for the ends of running jobs as predicted.
+    `planned` has room for the ends of running jobs as predicted. Where ranks must first be asked
+    for, it returns True instead of making a pass, and goes on when called again.
     """
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
@@ -130,10 +135,28 @@ def _simulate(
             state.submitted += 1
         event = machines.next_event(jobs, ends, state)
         if event > state.now or state.per_event:
-            _predict(jobs, state, users, waiting)
-            queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
-            _run_pass(jobs, ends, expected, state, waiting, planned, limits)
+            if state.kind == ASKED:
+                return True
+            _decide(jobs, ends, expected, state, users, waiting, planned, limits)
             event = machines.next_event(jobs, ends, state)
+    return False
+
+
+@kernel
+def _decide(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    users: np.recarray,
+    waiting: np.ndarray,
+    planned: np.recarray,
+    limits: np.recarray,
+) -> None:
+    """Renew predictions, put the queue into order, and make a pass."""
+    _predict(jobs, state, users, waiting)
+    queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
+    _run_pass(jobs, ends, expected, state, waiting, planned, limits)
 
 
 @kernel

@@ -4,18 +4,19 @@ The leaves, from left to right, are places for the jobs that wait and for the ne
 submitted. Once these have come, leaves are given out anew: so the tree spans the waiting jobs and
 not the whole workload.
 
-Ranks that change with time (WFP's) give no job a place that stays. Leaves are then in order of
-submission, and the job with the highest score of the moment is sought among all that may start.
+Ranks that change with time (WFP's and others) give no job a place that stays. Leaves are then in
+order of submission, and the job with the highest score of the moment is sought among all that may
+start. Scores that a function gives in Python are written as ranks before each decision.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.batch.orders import HEAD_FIRST, SUBMITTED, WFP
+from cosimlib.batch.orders import AGING, ASKED, HEAD_FIRST, SUBMITTED, UNICEF, WFP
 from cosimlib.kernels import tournament
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.scores import cubed_wait
+from cosimlib.kernels.scores import cubed_wait, expansion, small_first
 from cosimlib.kernels.tournament import NOBODY, ROOT
 
 BLOCK = 256
@@ -44,7 +45,7 @@ class Queue(NamedTuple):
 def queue_of(rank: np.ndarray, kind: int) -> Queue:
     """A queue to which all jobs are still to come."""
     numbers = np.arange(rank.size)
-    is_by_rank = kind not in (SUBMITTED, WFP)
+    is_by_rank = kind != SUBMITTED and kind < AGING
     coming = np.lexsort((rank, numbers // BLOCK)) if is_by_rank else numbers
     return Queue(tournament.empty(rank.size), coming, np.empty_like(numbers))
 
@@ -137,12 +138,12 @@ def head(jobs: np.recarray, state: np.record, tree: np.recarray) -> int:
             state.oldest += 1
         return jobs[state.oldest].leaf
     leaf = tournament.next_waiting(tree, ROOT)
-    if state.kind != WFP:
+    if state.kind < AGING:
         return leaf
-    first, highest = 0, -1.0
+    first, highest = 0, -np.inf
     while leaf > 0:
-        score = _wfp_score(jobs[tree[leaf].job], state.now)
-        if score > highest:
+        score = _score(jobs[tree[leaf].job], state.kind, state.now)
+        if first == 0 or score > highest:
             first, highest = leaf, score
         leaf = tournament.next_waiting(tree, tournament.right_of(leaf))
     return first
@@ -154,16 +155,16 @@ def next_fitting(
 ) -> int:
     """The first leaf in order, from a leaf on, whose job may start now; 0 if there is none.
 
-    In WFP's order it is sought among all leaves.
+    Where scores change with time it is sought among all leaves.
     """
     now, free, rows = state.now, state.free, state.limits
-    if state.kind != WFP:
+    if state.kind < AGING:
         return tournament.next_fitting(tree, leaf, free, limits, rows, now)
-    first, highest = 0, -1.0
+    first, highest = 0, -np.inf
     leaf = tournament.next_fitting(tree, ROOT, free, limits, rows, now)
     while leaf > 0:
-        score = _wfp_score(jobs[tree[leaf].job], now)
-        if score > highest:
+        score = _score(jobs[tree[leaf].job], state.kind, now)
+        if first == 0 or score > highest:
             first, highest = leaf, score
         other = tournament.right_of(leaf)
         leaf = tournament.next_fitting(tree, other, free, limits, rows, now)
@@ -171,9 +172,16 @@ def next_fitting(
 
 
 @kernel
-def _wfp_score(job: np.record, now: float) -> float:
-    """The score of a waiting job under WFP."""
-    return cubed_wait(now - job.submit_time, job.requested_time, job.nodes)
+def _score(job: np.record, kind: int, now: float) -> float:
+    """The score of a waiting job at a moment; the highest comes first."""
+    if kind == ASKED:
+        return -job.rank
+    waited = now - job.submit_time
+    if kind == WFP:
+        return cubed_wait(waited, job.requested_time, job.nodes)
+    if kind == UNICEF:
+        return small_first(waited, job.requested_time, job.nodes)
+    return expansion(waited, job.requested_time)
 
 
 @kernel
@@ -182,9 +190,9 @@ def rank(jobs: np.recarray, waiting: np.ndarray, kind: int, now: float) -> None:
 
     Under `HEAD_FIRST` the job submitted first has the lowest rank until it begins.
     """
-    if kind == WFP:
+    if kind >= AGING and kind != ASKED:
         for number in waiting:
-            jobs[number].rank = -_wfp_score(jobs[number], now)
+            jobs[number].rank = -_score(jobs[number], kind, now)
     elif kind == HEAD_FIRST and waiting.size > 0:
         first = waiting[0]
         for number in waiting:

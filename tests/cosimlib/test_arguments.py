@@ -136,12 +136,19 @@ def test_solvers_need_a_problem(name, value):
         getattr(eviction, name)(value)
 
 
-@pytest.mark.parametrize("order", [None, 3, np.float64(2), first, {"job": 1}], ids=type)
-def test_orders_are_a_name_a_column_or_numbers(order):
-    expected = r"expected one of 'submit', .*, a column of the workload, or one number per job$"
+@pytest.mark.parametrize("order", [None, 3, np.float64(2), {"job": 1}], ids=type)
+def test_orders_are_a_name_a_column_numbers_or_a_function(order):
+    expected = r"expected one of 'submit', .*, a column of the workload, one number per job, or a f"
     for simulate in (cs.simulate_fcfs, cs.simulate_easy, cs.simulate_conservative):
         with pytest.raises(ValueError, match=f"^order=.*; {expected}"):
             simulate(WORKLOAD, SYSTEM, order=order)
+
+
+def test_a_decision_function_is_no_order():
+    """It takes one argument, too, which is then the jobs' table."""
+    with pytest.raises(AttributeError, match="free_nodes") as raised:
+        cs.simulate_easy(WORKLOAD, SYSTEM, order=first)
+    assert raised.value.__notes__[0].endswith(", which gets the jobs' table")
 
 
 OF_SCHEDULES = [

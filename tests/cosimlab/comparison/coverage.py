@@ -1,37 +1,54 @@
-"""Coverage of intervals on logs whose truth is known: three kinds of workload, drawn many times.
+"""Coverage of intervals on logs whose truth is known: five kinds of workload, drawn many times.
 
-``python -m tests.cosimlab.comparison.coverage [logs] [weeks] [replicates]`` prints how often 95 %
-intervals of the mean wait under EASY and of the ratio FCFS ÷ EASY hold the value of 8,000 weeks:
-as `compare` has them, and as plain percentiles of the same draws. 150 logs of 10 weeks with 60
-replicates
-each, the default, take about half an hour of processor time for the three kinds.
+``python -m tests.cosimlab.comparison.coverage FOLDER [minutes] [logs]`` draws logs of 8 and of 13
+weeks, 500 of each length and kind by default, until so many minutes of processor time are over (25
+by default). Draws are stored in the folder, and the next call goes on where the last one ended; its
+minutes count from anew. Then it prints how often a 95 % interval of `compare` holds the truth: of
+the mean wait under EASY and under FCFS, and of the ratio FCFS ÷ EASY. The truth is the value of
+8,000 weeks.
 
-Jobs are of 1, 2, 4 … 32 of 128 nodes, with log-normal run times, at an offered load of 0.7:
+A log is compared as `compare` does it, with 39 replicates, but on arrays: the same weeks are drawn,
+the same kernels schedule them, and `interval_table` makes the intervals. The test beside this file
+checks that the numbers are those of `compare`.
+
+Unless said otherwise, jobs are of 1, 2, 4 … 32 of 128 nodes, with log-normal run times, at an
+offered load of 0.7:
 
 - *steady*: Poisson arrivals;
 - *busy weeks*: rates of weeks are log-normal factors, correlated from week to week by one half, so
   that weekly loads vary as much as on KTH-SP2 (a standard deviation of 0.11);
-- *days*: rates follow the hours of a day, and are halved on weekends.
+- *days*: rates follow the hours of a day, and are halved on weekends;
+- *sessions*: users come at random, and each submits a Pareto number of like jobs (index 1.5, at
+  most 100), one about every five minutes; run times are at most three days;
+- *Lublin*: jobs of the Lublin-Feitelson model with its own constants, at its own load of 0.4. This
+  kind was fixed before its first interval was seen, and nothing was chosen by it.
 
-And *null*: two random orders under EASY on steady logs, whose ratio is 1.
+And *null*: two random orders under EASY on steady logs, whose ratio is 1 (`draws`, by `compare`).
 """
 
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cosimlab.comparison import compare
-from cosimlab.comparison.intervals import LEVEL, widen
+from cosimlab.comparison.intervals import interval_table
+from cosimlab.comparison.run import PART
 from cosimlib.batch import simulate_easy, simulate_fcfs
+from cosimlib.batch.easy import EXTRA_NODES, NO_BACKFILLING, simulate_in_passes
+from cosimlib.batch.orders import SUBMITTED, Prepared
 from cosimlib.metrics import wait_time
 from cosimlib.schedule import Schedule
+from cosimlib.synthetic import lublin
+from cosimlib.synthetic.resampling import _by_blocks
 from cosimlib.system import System
-from cosimlib.units import HOUR, WEEK
-from cosimlib.workload import Workload
+from cosimlib.units import DAY, HOUR, MINUTE, WEEK
+from cosimlib.workload import JobArrays, Workload
 
 MACHINE, LOAD = System.of(128), 0.7
 SIZES = 2 ** np.arange(6)
@@ -39,18 +56,26 @@ RUN_TIME, SIGMA = 2 * HOUR, 1.25
 """Mean of the log-normal run times (s), and the standard deviation of their logarithms."""
 SWING, CORRELATION = 0.1, 0.5
 """Of the rates of busy weeks: standard deviation of the logarithm, and from week to week."""
+INDEX, MOST, ALIKE, PAUSE = 1.5, 100, 0.3, 5 * MINUTE
+"""Of sessions: index of the Pareto number of jobs, and the most; standard deviation of the
+logarithms of their run times; mean time between two submissions (s)."""
+LUBLIN_JOBS = 1500
+"""Jobs a week that are drawn of Lublin's model, which submits some 1,180."""
 POLICIES = {"EASY": simulate_easy, "FCFS": simulate_fcfs}
+RULES = {"EASY": EXTRA_NODES, "FCFS": NO_BACKFILLING}
+REPLICATES, LENGTHS = 39, (8, 13)
 TRUTH = 1_000_000
 """Seeds from which on logs are for the truth."""
 
 
 class Draws(NamedTuple):
-    """Mean waits of the replicates of logs (rows), of the first and the second policy.
+    """Mean waits (s) of logs, a row each, and of their replicates, by policy (the last axis).
 
     `weeks` are whole weeks of a log, one less than it is long: its last submission is before the
     end of the last.
     """
 
+    own: np.ndarray
     drawn: np.ndarray
     weeks: int
 
@@ -58,18 +83,28 @@ class Draws(NamedTuple):
 def model_log(kind: str, seed: int, weeks: int) -> Workload:
     """So many weeks of one of `KINDS`."""
     rng = np.random.default_rng([seed, weeks])
-    gap = SIZES.mean() * RUN_TIME / (LOAD * MACHINE.total_nodes)
-    n = int(1.5 * weeks * WEEK / gap) + 3000
-    submit_time = KINDS[kind](np.cumsum(rng.exponential(gap, n)), weeks, rng)
-    run_time = np.exp(rng.normal(np.log(RUN_TIME) - SIGMA**2 / 2, SIGMA, n))
+    submit_time, run_time, nodes, ratio = KINDS[kind](weeks, rng)
     columns = {
         "submit_time": np.floor(submit_time),
         "run_time": np.ceil(run_time),
-        "nodes": rng.choice(SIZES, n),
-        "requested_time": np.ceil(run_time * rng.uniform(1, 5, n)),
+        "nodes": nodes,
+        "requested_time": np.ceil(run_time * ratio),
     }
     table = pd.DataFrame(columns)[submit_time < weeks * WEEK]
     return Workload(table, f"{kind} (seed {seed})", MACHINE)
+
+
+def poisson(times: Callable[..., np.ndarray], weeks: int, rng: np.random.Generator) -> tuple:
+    """Independent jobs, whose submissions `times` moves."""
+    gap = SIZES.mean() * RUN_TIME / (LOAD * MACHINE.total_nodes)
+    n = int(1.5 * weeks * WEEK / gap) + 3000
+    submit_time = times(np.cumsum(rng.exponential(gap, n)), weeks, rng)
+    return submit_time, run_times(rng, n), rng.choice(SIZES, n), rng.uniform(1, 5, n)
+
+
+def run_times(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Log-normal run times (s)."""
+    return np.exp(rng.normal(np.log(RUN_TIME) - SIGMA**2 / 2, SIGMA, n))
 
 
 def steady(times: np.ndarray, weeks: int, rng: np.random.Generator) -> np.ndarray:
@@ -97,10 +132,38 @@ def days(times: np.ndarray, weeks: int, rng: np.random.Generator) -> np.ndarray:
     return week * WEEK + np.interp(rest / HOUR, passed, np.arange(169)) * HOUR
 
 
-KINDS: dict[str, Callable[..., np.ndarray]] = {
-    "steady": steady,
-    "busy weeks": busy_weeks,
-    "days": days,
+def sessions(weeks: int, rng: np.random.Generator) -> tuple:
+    """Jobs of users who submit many like ones, one after another."""
+    mean = (np.arange(1, MOST + 1) ** -INDEX).sum()
+    gap = mean * SIZES.mean() * RUN_TIME / (LOAD * MACHINE.total_nodes)
+    number = int(1.5 * weeks * WEEK / gap) + 1500
+    jobs = np.minimum(np.floor(rng.random(number) ** (-1 / INDEX)), MOST).astype(int)
+    begin = np.cumsum(rng.exponential(gap, number))
+    session, n = np.repeat(np.arange(number), jobs), jobs.sum()
+    passed = np.cumsum(rng.exponential(PAUSE, n))
+    into = passed - passed[np.cumsum(jobs) - jobs][session]
+    alike = np.exp(rng.normal(-(ALIKE**2) / 2, ALIKE, n))
+    run_time = np.minimum(run_times(rng, number)[session] * alike, 3 * DAY)
+    nodes, ratio = rng.choice(SIZES, number)[session], rng.uniform(1, 5, number)[session]
+    order = np.argsort(begin[session] + into, kind="stable")
+    submit_time = begin[session] + into
+    return submit_time[order], run_time[order], nodes[order], ratio[order]
+
+
+def lublin_jobs(weeks: int, rng: np.random.Generator) -> tuple:
+    """Jobs of the Lublin-Feitelson model."""
+    n = LUBLIN_JOBS * weeks + 1000
+    jobs = lublin(n, seed=int(rng.integers(2**31))).jobs
+    columns = (jobs[name].to_numpy() for name in ("submit_time", "run_time", "nodes"))
+    return *columns, rng.uniform(1, 5, n)
+
+
+KINDS: dict[str, Callable[..., tuple]] = {
+    "steady": partial(poisson, steady),
+    "busy weeks": partial(poisson, busy_weeks),
+    "days": partial(poisson, days),
+    "sessions": sessions,
+    "Lublin": lublin_jobs,
 }
 
 
@@ -112,7 +175,7 @@ def true_waits(kind: str, weeks: int = 1000, runs: int = 8) -> np.ndarray:
         [wait_time(simulate(log, MACHINE), **limits).mean() for simulate in POLICIES.values()]
         for log in logs
     ]
-    return np.mean(waits, axis=0)
+    return np.array(waits)
 
 
 def random_order(workload: Workload, system: System, seed: int) -> Schedule:
@@ -125,66 +188,138 @@ CHANCE = {f"order {seed}": partial(random_order, seed=seed) for seed in (1, 2)}
 
 
 def draws(kind: str, logs: int, weeks: int, replicates: int, policies: dict = POLICIES) -> Draws:
-    """Replicates of `compare` on so many logs."""
-    drawn = []
+    """Means of `compare` on so many logs."""
+    own, drawn = [], []
     for seed in range(logs):
-        found = compare(
-            model_log(kind, seed, weeks),
-            policies,
-            replicates=replicates,
-            measures=["wait_time"],
-            seed=seed,
-        )
+        log = model_log(kind, seed, weeks)
+        found = compare(log, policies, replicates=replicates, measures=["wait_time"], seed=seed)
+        values = found.rows("value", measure="wait_time", statistic="mean").set_index("policy")
         means = found.drawn.xs("mean", axis=1, level="statistic")
+        own.append(values.loc[[*policies], "log"].to_numpy(dtype=np.float64))
         drawn.append(np.column_stack([means[name].to_numpy() for name in policies]))
-    return Draws(np.log(drawn), weeks - 1)
+    return Draws(np.array(own), np.array(drawn), weeks - 1)
 
 
-def percentiles(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the interval of each log (rows) by its replicates."""
-    tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    low, high = np.quantile(values, tails, axis=1, method="weibull")
-    return low, high
+def lean_draws(kind: str, seed: int, weeks: int, replicates: int) -> np.ndarray:
+    """Means of `draws` on one log, by arrays: a row of the log, and one of each replicate."""
+    log = model_log(kind, seed, weeks)
+    jobs, number = log.arrays(MACHINE), weeks - 1
+    first, span = jobs.submit_time[0], float(np.ptp(jobs.submit_time)) + 1.0
+    margin = min(WEEK, PART * (span - 1.0))
+    rows = [_mean_waits(log, jobs, margin)]
+    unknown, work = np.full(jobs.nodes.size, -1), jobs.nodes * jobs.run_time
+    for own_seed in np.random.SeedSequence(seed).generate_state(replicates).tolist():
+        rng = np.random.default_rng(own_seed)
+        origin = first + np.floor(rng.uniform(0.0, span - number * WEEK))
+        place = np.floor((jobs.submit_time - origin) / WEEK).astype(np.int64)
+        drawn = _by_blocks(unknown, place, work, number, number, 1.0, rng)
+        submit_time = jobs.submit_time[drawn.row] + drawn.moved * WEEK
+        order = np.lexsort((drawn.row, submit_time))
+        order = order[submit_time[order] < origin + number * WEEK]
+        row = drawn.row[order]
+        replicate = JobArrays(
+            submit_time[order], jobs.run_time[row], jobs.requested_time[row], jobs.nodes[row]
+        )
+        rows.append(_mean_waits(log, replicate, margin))
+    return np.array(rows)
 
 
-def intervals(found: Draws, ratio: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Logarithms of the ends of each log's interval: plain percentiles, and those of `compare`."""
-    wide = np.array([np.log(_widened(each, found.weeks)) for each in np.exp(found.drawn)])
-    return {
-        name: percentiles(each[..., 1] - each[..., 0] if ratio else each[..., 0])
-        for name, each in {"percentile": found.drawn, "compare": wide}.items()
-    }
+def _mean_waits(log: Workload, jobs: JobArrays, margin: float) -> list[float]:
+    """Mean waits (s) under each policy, of the jobs between warm-up and cool-down."""
+    run = Prepared(log, jobs, np.zeros(jobs.nodes.size), SUBMITTED, MACHINE)
+    end = np.nextafter(jobs.submit_time[-1] - margin, np.inf)
+    counted = (jobs.submit_time >= jobs.submit_time[0] + margin) & (jobs.submit_time < end)
+    starts = (simulate_in_passes(run, rule)[0] for rule in RULES.values())
+    return [float((start_time - jobs.submit_time)[counted].mean()) for start_time in starts]
 
 
-def _widened(drawn: np.ndarray, weeks: int) -> np.ndarray:
+def intervals(found: Draws) -> pd.DataFrame:
+    """Intervals of `compare`: those of all logs, which are its groups of jobs here."""
+    groups, policies = [f"log {log}" for log in range(len(found.own))], [*POLICIES]
     names = ["policy", "measure", "group", "statistic"]
-    keys = [(str(column), "wait_time", "all jobs", "mean") for column in range(drawn.shape[1])]
-    return widen(
-        pd.DataFrame(drawn, columns=pd.MultiIndex.from_tuples(keys, names=names)), weeks
-    ).to_numpy()
+    keys = pd.MultiIndex.from_product([policies, ["wait_time"], groups, ["mean"]], names=names)
+    own = pd.Series(found.own.T.ravel(), keys)
+    drawn = pd.DataFrame(found.drawn.transpose(1, 2, 0).reshape(-1, len(keys)), columns=keys)
+    return interval_table(own, drawn, policies, found.weeks)
+
+
+QUANTITIES = {
+    "EASY wait": ("value", "EASY", 0),
+    "FCFS wait": ("value", "FCFS", 1),
+    "FCFS ÷ EASY": ("ratio", "FCFS", 2),
+}
 
 
 def coverage(found: Draws, truth: np.ndarray) -> pd.DataFrame:
-    """Part of the intervals that hold the truth, lie below and above it, and their mean width.
+    """Parts of the intervals that hold the truth, lie below and above it; their width.
 
-    Rows by quantity and correction; `width` is that of the logarithms.
+    `width` is the median of high ÷ low, and `spread` the 97.5 % ÷ the 2.5 % quantile of the logs'
+    own values. `percentiles` is the coverage of plain percentiles of the same draws, and `plain
+    width` their width. `outside` counts the logs whose interval excludes their own value.
     """
-    rows = {}
-    for quantity, true in (("wait", np.log(truth[0])), ("ratio", np.log(truth[1] / truth[0]))):
-        for name, (low, high) in intervals(found, quantity == "ratio").items():
-            rows[quantity, name] = {
-                "covered": ((low <= true) & (true <= high)).mean(),
-                "too low": (high < true).mean(),
-                "too high": (low > true).mean(),
-                "width": (high - low).mean(),
-            }
+    table, rows = intervals(found), {}
+    truths = np.append(truth, truth[1] / truth[0])
+    for name, (quantity, policy, place) in QUANTITIES.items():
+        each = table[(table["quantity"] == quantity) & (table["policy"] == policy)]
+        own, low, high = (each[column].to_numpy(dtype=np.float64) for column in COLUMNS)
+        drawn = np.concatenate([found.drawn, found.drawn[..., 1:] / found.drawn[..., :1]], axis=2)
+        ends = np.quantile(drawn[..., place], [0.025, 0.975], axis=1, method="weibull")
+        true = truths[place]
+        rows[name] = {
+            "covered": ((low <= true) & (true <= high)).mean(),
+            "too low": (high < true).mean(),
+            "too high": (low > true).mean(),
+            "width": np.median(high / low),
+            "spread": np.divide(*np.quantile(own, [0.975, 0.025])),
+            "percentiles": ((ends[0] <= true) & (true <= ends[1])).mean(),
+            "plain width": np.median(ends[1] / ends[0]),
+            "outside": ((own < low) | (own > high)).sum(),
+        }
     return pd.DataFrame(rows).T
 
 
-if __name__ == "__main__":
-    logs, weeks, replicates = (*map(int, sys.argv[1:]), *(150, 10, 60)[len(sys.argv) - 1 :])
+COLUMNS = ("log", "low", "high")
+
+
+def run(folder: Path, minutes: float, logs: int) -> None:
+    """Draw logs of all kinds in turn, and append them to files, until the time is over."""
+    folder.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:
-        table = coverage(draws(kind, logs, weeks, replicates), true_waits(kind))
-        print(f"{kind}, {weeks} weeks\n{table.round(3).to_string()}\n", flush=True)
-    null = draws("steady", logs, weeks, replicates, CHANCE)
-    print(f"null\n{coverage(null, np.ones(2)).loc['ratio'].round(3).to_string()}")
+        truth = folder / f"{kind} truth.csv"
+        if not truth.exists():
+            np.savetxt(truth, true_waits(kind))
+    print(f"truths after {time.process_time():.0f} CPU s", flush=True)
+    for seed in range(logs):
+        for kind in KINDS:
+            for weeks in LENGTHS:
+                stored = folder / f"{kind} {weeks}.csv"
+                done = len(stored.read_text().splitlines()) if stored.exists() else 0
+                if seed < done:
+                    continue
+                if time.process_time() > 60 * minutes:
+                    return
+                with stored.open("a") as file:
+                    row = lean_draws(kind, seed, weeks, REPLICATES).ravel()
+                    file.write(",".join(f"{number:.17g}" for number in row) + "\n")
+        if seed % 25 == 24:
+            print(f"{seed + 1} logs after {time.process_time():.0f} CPU s", flush=True)
+
+
+def stored_draws(folder: Path, kind: str, weeks: int) -> Draws:
+    """What `run` stored."""
+    rows = np.loadtxt(folder / f"{kind} {weeks}.csv", delimiter=",", ndmin=2)
+    values = rows.reshape(len(rows), 1 + REPLICATES, len(POLICIES))
+    return Draws(values[:, 0], values[:, 1:], weeks - 1)
+
+
+if __name__ == "__main__":
+    folder, minutes, logs = (*sys.argv[1:], *("25", "500")[len(sys.argv) - 2 :])
+    run(Path(folder), float(minutes), int(logs))
+    for kind in KINDS:
+        truth = np.loadtxt(Path(folder) / f"{kind} truth.csv", ndmin=2)
+        error = truth.std(axis=0, ddof=1) / np.sqrt(len(truth)) / truth.mean(axis=0)
+        print(f"\n{kind}: truth {truth.mean(axis=0).round()} s, standard error {error.round(3)}")
+        for weeks in LENGTHS:
+            found = stored_draws(Path(folder), kind, weeks)
+            table = coverage(found, truth.mean(axis=0)).round(3)
+            print(f"{weeks} weeks, {len(found.own)} logs\n{table.to_string()}")

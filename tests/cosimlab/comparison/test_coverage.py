@@ -1,15 +1,26 @@
 """Intervals cover the truth of a model as often as they say; `coverage` has the long check."""
 
+import numpy as np
 import pytest
 
-from tests.cosimlab.comparison.coverage import coverage, draws, true_waits
+from tests.cosimlab.comparison.coverage import KINDS, coverage, draws, lean_draws, true_waits
 
 
 @pytest.mark.compiled("hundreds of logs need compiled kernels")
 def test_intervals_cover_the_truth_and_percentiles_alone_are_narrower():
     """With 19 replicates an interval is from the least to the most, and its level is 90 %."""
-    table = coverage(draws("steady", 12, 8, 19), true_waits("steady", 200, 4))
+    truth = true_waits("steady", 200, 4).mean(axis=0)
+    table = coverage(draws("steady", 12, 8, 19), truth)
     # Of 12 intervals of 90 %, 7 or fewer cover in four of a thousand cases.
-    ours, plain = (table.xs(name, level=1) for name in ("compare", "percentile"))
-    assert (ours["covered"] > 7 / 12).all() and (ours["covered"] >= plain["covered"]).all()
-    assert (ours["width"] > plain["width"]).all()
+    assert (table["covered"] > 7 / 12).all() and (table["covered"] >= table["percentiles"]).all()
+    assert (table["width"] > table["plain width"]).all() and (table["outside"] == 0).all()
+
+
+@pytest.mark.compiled("logs of weeks need compiled kernels")
+@pytest.mark.parametrize("kind", KINDS)
+def test_lean_draws_are_those_of_compare(kind):
+    """`compare` has replicates in order of their seeds."""
+    found, lean = draws(kind, 1, 6, 3), lean_draws(kind, 0, 6, 3)
+    assert found.own[0].tolist() == pytest.approx(lean[0].tolist(), rel=1e-12)
+    in_order = np.sort(found.drawn[0], axis=0), np.sort(lean[1:], axis=0)
+    np.testing.assert_allclose(*in_order, rtol=1e-12)

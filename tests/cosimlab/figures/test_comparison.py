@@ -10,13 +10,19 @@ from cosimlab.figures import plot_comparison
 from cosimlab.palette import color
 from cosimlib import synthetic
 from cosimlib.units import DAY, HOUR
+from cosimlib.workload import Workload
 
 POLICIES = ["EASY", "FCFS", "conservative"]
 
 
+def model(jobs: int) -> Workload:
+    """Of 5,000 jobs, seven weeks."""
+    return synthetic.with_estimates(synthetic.lublin(jobs, nodes=32, types=False, seed=1), seed=1)
+
+
 @pytest.fixture(scope="module")
 def comparison():
-    log = synthetic.with_estimates(synthetic.lublin(800, nodes=32, types=False, seed=1), seed=1)
+    log = model(5_000)
     return compare(log, POLICIES, replicates=6, by="size", measures=["wait_time", "utilization"])
 
 
@@ -78,15 +84,27 @@ def test_panels_have_headings_ticks_and_the_policies_colors(comparison):
 
 
 def test_one_policy_has_no_ratios_and_nothing_is_said_in_words(comparison):
-    log = synthetic.with_estimates(synthetic.lublin(400, nodes=32, types=False, seed=1), seed=1)
-    alone = compare(log, ["FCFS"], replicates=3, warm_up=DAY / 4, cool_down=0)
+    alone = compare(model(400), ["FCFS"], replicates=3, warm_up=DAY / 4, cool_down=0)
     assert len(plot_comparison(alone, title="title").data) == 2
-    comparison = compare(log, ["EASY", "FCFS"], replicates=3)
+    comparison = compare(model(5_000), ["EASY", "FCFS"], replicates=3)
     nothing = comparison.table.assign(low=np.nan, high=np.nan, verdict="unknown")
     object.__setattr__(comparison, "table", nothing)
     assert (
         "Nothing to draw" in plot_comparison(comparison, title="title").layout.annotations[0].text
     )
+
+
+def test_a_short_log_has_values_without_intervals():
+    told = compare(model(400), ["EASY", "FCFS"], replicates=2, measures=["wait_time"])
+    picture = plot_comparison(told, title="title")
+    headings = [note.text for note in picture.layout.annotations]
+    assert headings == ["mean wait time (hours), no interval", "÷ that of EASY, no interval"]
+    (value, ratio) = drawn(picture, "FCFS")
+    for found, quantity, unit in ((value, "value", HOUR), (ratio, "ratio", 1.0)):
+        rows = told.rows(quantity, statistic="mean")
+        expected = rows[rows["policy"] == "FCFS"]["log"] / unit
+        assert found["log"].tolist() == found["low"].tolist() == found["high"].tolist()
+        assert found["log"].tolist() == pytest.approx(expected.tolist(), abs=3e-5)
 
 
 def test_names_that_are_not_there_are_refused(comparison):

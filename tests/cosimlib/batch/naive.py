@@ -7,6 +7,8 @@ number per job, lowest first.
 
 import math
 
+import numpy as np
+
 
 def in_turn(waiting, order, now):
     """The waiting jobs in the queue's order; ties by submission."""
@@ -22,8 +24,39 @@ def in_turn(waiting, order, now):
         "smallest": lambda job: job.nodes,
         "largest": lambda job: -job.nodes,
         "wfp": lambda job: -wfp_score(job, now),
+        "SAF": lambda job: job.requested_time * job.nodes,
+        "UNICEF": lambda job: -unicef_score(job, now),
+        "LXF": lambda job: -(now - job.submit_time + job.requested_time) / job.requested_time,
     }
     return sorted(by_age, key=keys[order])
+
+
+def learned_scores(jobs, order):
+    """F1 to F4 of Carastan-Santos and de Camargo (SC 2017), job by job; the lowest is first."""
+    first, found = min(jobs["submit_time"], default=0.0), []
+    for job in jobs.itertuples():
+        r, n = max(job.requested_time, 1.0), float(job.nodes)
+        age = np.log10(max(job.submit_time - first, 1.0))
+        scores = {
+            "F1": np.log10(r) * n + 870.0 * age,
+            "F2": np.sqrt(r) * n + 25600.0 * age,
+            "F3": r * n + 6860000.0 * age,
+            "F4": r * np.sqrt(n) + 530000.0 * age,
+        }
+        found.append(float(scores[order]))
+    return found
+
+
+def listed(jobs, order):
+    """An order as the functions below take it: F1 to F4 as lists of numbers."""
+    return learned_scores(jobs, order) if order in ("F1", "F2", "F3", "F4") else order
+
+
+def unicef_score(job, now):
+    """Waited over log2 of nodes times requested (Tang et al., 2009); one node before all others."""
+    if job.nodes == 1:
+        return math.inf
+    return (now - job.submit_time) / (math.log2(job.nodes) * job.requested_time)
 
 
 def wfp_score(job, now):
@@ -49,6 +82,7 @@ def fcfs_starts(jobs, nodes):
 def strict_starts(jobs, nodes, order):
     """At every instant the job whose turn it is starts, if it fits; the others wait for it."""
     coming, waiting, running, starts = list(jobs.itertuples()), [], [], {}
+    order = listed(jobs, order)
     while coming or waiting or running:
         now = min([job.submit_time for job in coming] + [end for end, _ in running])
         running = [(end, job) for end, job in running if end > now]
@@ -65,6 +99,7 @@ def strict_starts(jobs, nodes, order):
 
 def easy_starts(jobs, nodes, order="submit", decide="per_instant", extra_nodes=True):
     """Textbook EASY; without extra nodes a job may pass that asks for less than the head waits."""
+    order = listed(jobs, order)
 
     def choose(waiting, running, starts, now):
         return easy_choice(waiting, running, starts, now, nodes, order, extra_nodes)
@@ -74,6 +109,7 @@ def easy_starts(jobs, nodes, order="submit", decide="per_instant", extra_nodes=T
 
 def first_fit_starts(jobs, nodes, order="submit", decide="per_instant"):
     """Backfilling without a reservation: whatever fits starts."""
+    order = listed(jobs, order)
 
     def choose(waiting, running, starts, now):
         return first_fit_choice(waiting, running, now, nodes, order)
@@ -167,6 +203,7 @@ def conservative_starts(jobs, nodes, order="submit", reservations="kept"):
     """Starts, and the starts first promised, under a reservation for every job."""
     coming, waiting, running = list(jobs.itertuples()), [], []
     starts, plan, promised = {}, {}, {}
+    order = listed(jobs, order)
     now, broken = -math.inf, False
 
     def place(job):

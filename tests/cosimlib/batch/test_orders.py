@@ -18,6 +18,7 @@ from cosimlib.batch import (
     simulate_fcfs,
     simulate_first_fit,
 )
+from cosimlib.batch.orders import ALIASES, prepare
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.cosimlib.batch import naive
@@ -213,6 +214,58 @@ def test_a_submission_may_find_another_head_where_scores_grow():
     assert starts == naive.easy_starts(workload.jobs, 10, "wfp")
 
 
+SCORED = """
+submit_time run_time requested_time nodes  SAF LXF UNICEF
+          0       10             10     4    0   0      0
+          1        8            8.5     2   20  16     10
+          2        4              4     4   16  12     18
+          3        2              2     1   10  10     10
+          4        6              6     1   10  16     10
+"""  # on four nodes, without backfilling; at t=10 UNICEF: 1.06, 1, inf, inf; LXF: 2.06, 3, 4.5, 2
+
+
+def test_golden_table_of_scores_without_backfilling():
+    jobs = pd.read_csv(StringIO(SCORED), sep=r"\s+")
+    workload = Workload(jobs[["submit_time", "run_time", "requested_time", "nodes"]], "golden")
+    for order in ("SAF", "LXF", "UNICEF"):
+        schedule = audit(simulate_fcfs(workload, System.of(4), order=order))
+        assert schedule.start_time.tolist() == jobs[order].tolist(), order
+
+
+@pytest.mark.parametrize(
+    ("order", "scores"),
+    [
+        ("F1", (2 * 4 + 870 * 3, 4 * 1 + 870 * 0)),
+        ("F2", (10 * 4 + 25_600 * 3, 100 * 1 + 25_600 * 0)),
+        ("F3", (100 * 4 + 6_860_000 * 3, 10_000 * 1 + 6_860_000 * 0)),
+        ("F4", (100 * 2 + 530_000 * 3, 10_000 * 1 + 530_000 * 0)),
+    ],
+)
+def test_learned_scores_by_hand(order, scores):
+    """Jobs of 100 s on 4 nodes, 1,000 s after the first, and of 10,000 s on one, the first."""
+    jobs = {"submit_time": [7, 1007], "run_time": 1, "requested_time": [1e4, 100], "nodes": [1, 4]}
+    workload = Workload(pd.DataFrame(jobs))
+    run = prepare(workload, System.of(4), order, False, requested_time=True)
+    assert run.rank.tolist() == pytest.approx(scores[::-1], rel=1e-15)
+
+
+@pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
+@settings(max_examples=20)
+@given(workload=workloads(max_nodes=NODES, overruns=True), order=st.sampled_from(ORDERS))
+def test_orders_do_not_depend_on_when_a_log_begins(simulate, workload, order):
+    late = Workload(workload.jobs.assign(submit_time=workload.jobs["submit_time"] + 4096.0))
+    starts = simulate(workload, System.of(NODES), order=order).start_time + 4096.0
+    assert simulate(late, System.of(NODES), order=order).start_time.tolist() == starts.tolist()
+
+
+@pytest.mark.parametrize("simulate", POLICIES.values(), ids=POLICIES)
+def test_orders_have_other_names_in_papers(simulate):
+    for alias, order in ALIASES.items():
+        same, named = (simulate(crowd(60), System.of(NODES), order=name) for name in (alias, order))
+        assert same.start_time.tolist() == named.start_time.tolist()
+        assert same.policy == named.policy
+
+
 def test_policies_are_named_after_their_knobs():
     workload = Workload(
         pd.DataFrame({"submit_time": [0], "run_time": [1], "requested_time": [1], "nodes": [1]})
@@ -255,6 +308,6 @@ def test_an_unknown_way_to_decide_is_refused_by_name():
 def test_orders_by_request_need_requested_times_and_others_do_not():
     workload = Workload(pd.DataFrame({"submit_time": [0, 0], "run_time": [3, 4], "nodes": [3, 2]}))
     assert simulate_fcfs(workload, System.of(4), order="smallest").start_time.tolist() == [4, 0]
-    for order in ("shortest", "longest", "wfp"):
+    for order in sorted({*ORDERS} - {"submit", "smallest", "largest", "sjbf"}):
         with pytest.raises(InvalidWorkloadError, match="job 0 has no requested_time"):
             simulate_fcfs(workload, System.of(4), order=order)

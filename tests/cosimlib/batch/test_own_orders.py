@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosimlib.audit import audit
-from cosimlib.batch import promised_starts, simulate_conservative, simulate_easy, simulate_fcfs
+from cosimlib.batch import (
+    promised_starts,
+    simulate_conservative,
+    simulate_easy,
+    simulate_fcfs,
+    simulate_first_fit,
+)
+from cosimlib.batch.orders import takes_moment
+from cosimlib.calendar import Calendar
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests.cosimlib.batch import naive
@@ -176,7 +184,7 @@ def test_what_orders_nothing_is_refused_by_job_and_value(simulate, order, messag
 @pytest.mark.parametrize("simulate", SIMULATORS)
 def test_an_unknown_column_is_refused_by_name(simulate):
     message = (
-        "order='urgency'; expected one of 'submit', .* a column of the workload, or one number"
+        "order='urgency'; expected one of 'submit', .* a column of the workload, one number per job"
     )
     with pytest.raises(ValueError, match=message):
         simulate(three(), System.of(NODES), order="urgency")
@@ -186,3 +194,132 @@ def test_no_jobs_have_any_order():
     nothing = three().keep(np.zeros(4, bool), "all")
     for order in ("priority", "nodes", np.array([]), pd.Series([], dtype=float)):
         assert sequence(nothing, order) == []
+
+
+SCORES = {
+    "shortest": lambda jobs: jobs["requested_time"],
+    "largest": lambda jobs: -jobs["nodes"].to_numpy(),
+    "SAF": lambda jobs: jobs.requested_time * jobs.nodes,
+}
+AGED = {
+    "wfp": lambda jobs, now: (
+        -(((now - jobs["submit_time"]) / jobs["requested_time"]) ** 3) * jobs["nodes"]
+    ),
+    "LXF": lambda jobs, now: (
+        -((now - jobs["submit_time"] + jobs["requested_time"]) / jobs["requested_time"]).to_numpy()
+    ),
+    "smallest": lambda jobs, now: jobs["nodes"].tolist(),
+}
+EVERYWHERE = {
+    "FCFS": simulate_fcfs,
+    "EASY": simulate_easy,
+    "EASY per event": partial(simulate_easy, decide="per_event"),
+    "EASY by predictions": partial(simulate_easy, predict="last two"),
+    "first fit": simulate_first_fit,
+    "kept": simulate_conservative,
+    "replanned": replanned,
+}
+
+
+@pytest.mark.parametrize("simulate", EVERYWHERE.values(), ids=EVERYWHERE)
+@settings(max_examples=15)
+@given(
+    workload=workloads(max_jobs=20, max_nodes=NODES, overruns=True),
+    order=st.sampled_from(["largest", "SAF", *AGED]),
+)
+def test_functions_that_say_what_a_name_says_make_the_same_schedule(simulate, workload, order):
+    schedule = simulate(workload, System.of(NODES), order=(SCORES | AGED)[order])
+    expected = simulate(workload, System.of(NODES), order=order).start_time
+    assert audit(schedule).start_time.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("simulate", EVERYWHERE.values(), ids=EVERYWHERE)
+def test_a_function_of_the_moment_sees_the_jobs_that_wait(simulate):
+    """Jobs 1 to 3 come while job 0 runs, and start one after another."""
+    seen = []
+
+    def last_first(jobs, now):
+        seen.append((now, jobs.index.tolist()))
+        return -jobs["submit_time"]
+
+    schedule = simulate(three(), System.of(NODES), order=last_first)
+    asked = {now: jobs for now, jobs in seen if len(jobs) > 1}
+    assert asked[10.0] == [1, 2, 3]
+    if simulate is not simulate_conservative:
+        assert np.argsort(schedule.start_time).tolist() == [0, 3, 2, 1]
+
+
+def test_first_promises_are_made_by_functions_of_the_moment_too():
+    workload, system = three(requested_time=[10, 30, 20, 10]), System.of(NODES)
+    for reading in READINGS:
+        knobs = {"reservations": reading}
+        aged = promised_starts(workload, system, order=AGED["wfp"], **knobs)
+        assert aged.tolist() == promised_starts(workload, system, order="wfp", **knobs).tolist()
+
+
+def test_windows_close_under_functions_of_the_moment_too():
+    workload, closed = three(requested_time=[10, 30, 20, 10]), Calendar([(15, 40)])
+    for simulate in (simulate_fcfs, simulate_easy, simulate_first_fit, simulate_conservative):
+        starts, expected = (
+            simulate(workload, System.of(NODES), order=order, calendar=closed).start_time.tolist()
+            for order in (AGED["wfp"], "wfp")
+        )
+        assert starts == expected
+
+
+@pytest.mark.parametrize("simulate", SIMULATORS)
+@pytest.mark.parametrize("column", ["run_time", "recorded_start", "status"])
+def test_functions_do_not_see_what_is_known_only_afterwards(simulate, column):
+    workload = three(recorded_start=5, status=1)
+    message = f"three: column '{column}' is known only after a job has ended"
+    for order in (
+        lambda jobs: jobs[column],
+        lambda jobs: getattr(jobs, column),
+        lambda jobs, now: jobs[column] + now,
+    ):
+        with pytest.raises(InvalidWorkloadError, match=message):
+            simulate(workload, System.of(NODES), order=order)
+    with pytest.raises(KeyError, match="urgency"):
+        simulate(workload, System.of(NODES), order=lambda jobs: jobs["urgency"])
+
+
+@pytest.mark.parametrize(
+    ("order", "error", "message"),
+    [
+        (lambda: 1, ValueError, "expected a function of one argument, the jobs' table; or of two"),
+        (lambda a, b, c: a, ValueError, "expected a function of one argument"),
+        (lambda jobs: 5, InvalidWorkloadError, r"shape \(\); expected one number per job, 4"),
+        (lambda jobs, now: [1], InvalidWorkloadError, r"shape \(1,\); expected one number per job"),
+        (
+            lambda jobs, now: jobs["submit_time"].where(jobs.index != 2),
+            InvalidWorkloadError,
+            "three: job 2 has order=nan; expected a number",
+        ),
+        (lambda jobs: ["a"] * 4, InvalidWorkloadError, "three: job 0 has order='a'; expected a n"),
+        (lambda jobs, now: ["a"] * len(jobs), InvalidWorkloadError, "has order='a'; expected a nu"),
+    ],
+)
+def test_functions_that_order_nothing_are_refused(order, error, message):
+    with pytest.raises(error, match=message):
+        simulate_easy(three(), System.of(NODES), order=order)
+
+
+def test_arguments_with_a_default_do_not_count():
+    def small(jobs, most=4):
+        return (jobs["nodes"] > most).astype(int)
+
+    def aged(jobs, now, half_life=100.0):
+        return -(2 ** ((now - jobs["submit_time"]) / half_life))
+
+    assert not takes_moment(small) and takes_moment(aged)
+    assert takes_moment(partial(aged, half_life=5.0))
+    simulate_easy(three(), System.of(NODES), order=small)
+    schedule = simulate_easy(three(), System.of(NODES), order=aged)
+    assert schedule.policy == "EASY (own order)"
+
+
+def test_numbers_that_are_missing_name_what_fills_them_in():
+    workload = three(requested_time=[10, np.nan, 10, 10])
+    for order in (workload.jobs["requested_time"], lambda jobs: jobs["requested_time"]):
+        with pytest.raises(InvalidWorkloadError, match=r"job 1 has order=nan.*prepare_workload"):
+            simulate_fcfs(workload, System.of(NODES), order=order)
