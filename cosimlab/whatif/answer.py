@@ -205,7 +205,8 @@ def what_if(
     replays = _replays(jobs, machine, _of_jobs(change, kept))
     fit = _ratio(float(replays.same.mean()), float(replays.recorded.mean()))
     waiting = shares_of(replays.pools)
-    reason = _reason(replays, machine, fit) or _held(waiting, nodes is not None)
+    more_nodes = sum(change.nodes.values()) > machine.total_nodes
+    reason = _reason(replays, machine, fit) or _held(waiting, more_nodes)
     measured = not np.isfinite(change.limit)
     table = _table(replays, answered=not reason, interval=measured, seed=int(seed))
     gone = ~replays.counts & change.stays[kept]
@@ -328,14 +329,14 @@ def _reason(replays: _Replays, machine: System, fit: float) -> str:
     return ""
 
 
-def _held(waiting: pd.DataFrame, of_nodes: bool) -> str:
+def _held(waiting: pd.DataFrame, more_nodes: bool) -> str:
     """That most waiting was held, or ""."""
     held = waiting.iloc[[LIMITED, HELD]]
-    if not held["share"].sum() > rules.MOST_HELD:
+    share = held["free_node_hours"].sum() / max(waiting["node_hours"].sum(), 1.0)
+    if share <= rules.MOST_HELD:
         return ""
-    share = held["free_node_hours"].sum() / waiting["node_hours"].sum()
     passed = f"{percent(share, 0)} of the waited node-hours passed while the job's nodes were free"
-    return f"more nodes would not help: {passed}" if of_nodes else f"most waiting is held: {passed}"
+    return f"more nodes would not help: {passed}" if more_nodes else f"most waiting is held: {passed}"
 
 
 def _table(replays: _Replays, *, answered: bool, interval: bool, seed: int) -> pd.DataFrame:
@@ -350,7 +351,7 @@ def _table(replays: _Replays, *, answered: bool, interval: bool, seed: int) -> p
             "block": _blocks(jobs),
         }
     )
-    draws = _draws(int(waits["block"].max(initial=0)) + 1, seed) if interval else None
+    draws = _draws(int(waits["block"].max()) + 1 if len(waits) else 1, seed) if interval else None
     rows = _rows("all", ALL, waits, draws, replays.strict)
     for by in GROUPS:
         groups = job_groups(jobs, by)

@@ -13,6 +13,11 @@ limited   its nodes had been free for longer, and another job of its user ended 
 held      its nodes had been free for longer, for no reason that the log shows: a hold, a
           reservation, a limit of another kind
 ========= ==========================================================================================
+
+A replay keeps of each: the wait of *at once*; the job that *follows* and *limited* follow; and the
+time for which the nodes had been free, of *capacity* and *held*. So a job that was held from its
+submission on waits as long in every replay, and one that was held for an hour after its nodes had
+become free waits for its nodes, and then an hour.
 """
 
 from collections.abc import Iterator, Mapping
@@ -90,8 +95,10 @@ class Classes(NamedTuple):
     order : np.ndarray
         Jobs in order of their starts.
     earliest : np.ndarray
-        Moment (s) before which no replay starts a job: its start, of a job that was started at once
-        or held; otherwise the latency after its submission.
+        Moment (s) before which no replay starts a job: its start, of a job that was started at
+        once; otherwise its submission.
+    lag : np.ndarray
+        Seconds for which its nodes had been free before its start, of a *capacity* or *held* job.
     follows : np.ndarray
         The job that each one follows; `NOBODY` if none.
     after_end : np.ndarray
@@ -108,6 +115,7 @@ class Classes(NamedTuple):
     code: np.ndarray
     order: np.ndarray
     earliest: np.ndarray
+    lag: np.ndarray
     follows: np.ndarray
     after_end: np.ndarray
     strict: bool
@@ -215,14 +223,14 @@ def classify(record: Record) -> Classes:
     ended = _ended_before(record, position, latency)
     limited = (code == HELD) & (ended >= 0)
     code[limited], follows[limited], after_end[limited] = LIMITED, ended[limited], True
-    anchored = (code == AT_ONCE) | (code == HELD)
-    ready = np.minimum(record.submit_time + latency, record.start_time)
+    waited_for_nodes = (code == CAPACITY) | (code == HELD)
     overtakes = record.start_time < np.maximum.accumulate(record.start_time)
     return Classes(
         latency,
         code,
         order,
-        np.where(anchored, record.start_time, ready),
+        np.where(code == AT_ONCE, record.start_time, record.submit_time),
+        np.where(waited_for_nodes, at_last, 0.0),
         follows,
         after_end,
         bool(overtakes.mean() < rules.STRICT),

@@ -78,6 +78,8 @@ def replay(
         length,
         record.nodes[job],
         total_nodes,
+        lag=np.where(pieces.number > 0, 0.0, classes.lag[job]),
+        latest=record.start_time[job],
         follows=follows,
         after_end=after_end,
         closed=record.closures_of(total_nodes),

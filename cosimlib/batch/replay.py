@@ -6,11 +6,14 @@ time, beside all jobs placed before it. It does not begin before its own `earlie
 before another job, which it *follows*, has started or ended. A strict replay never lets a job begin
 before one that was placed earlier.
 
+A job may have a *lag*: it begins so long after its nodes have become free (if they are free then,
+or at the earliest moment after it). No lag delays a job beyond its `latest` moment.
+
 *What is true of it.* Take starts that happened on a machine, such that no job started before its
-`earliest` moment or before what it follows. Replayed in order of these starts on as many nodes, no
-job starts later than it did. (By induction: when a job is placed, all jobs placed so far end no
-later than they did, so that at its own start, and at any later moment, they hold no more nodes than
-they held then.) More nodes may delay a job, as in every schedule with run times of different
+`earliest` moment or before what it follows, and let each job's `latest` moment be its start.
+Replayed in order of these starts on as many nodes, no job starts later than it did. (By induction:
+when a job is placed, all jobs placed so far end no later than they did, so that at its own start,
+and at any later moment, they hold no more nodes than they held then.) More nodes may delay a job, as in every schedule with run times of different
 length; in a strict replay they may not.
 
 Two functions look at the starts that happened: `free_before` says for how long a job's nodes were
@@ -28,7 +31,7 @@ from cosimlib.kernels.steps import step_function
 NOBODY = -1
 """What a job follows that follows none."""
 
-JOB = record_type(floats="earliest run_time start", integers="nodes follows after_end")
+JOB = record_type(floats="earliest run_time lag latest start", integers="nodes follows after_end")
 PLAN = record_type(floats="rises", integers="breakpoints strict")
 
 
@@ -39,6 +42,8 @@ def replay_starts(
     nodes: np.ndarray,
     total_nodes: int,
     *,
+    lag: np.ndarray,
+    latest: np.ndarray,
     follows: np.ndarray,
     after_end: np.ndarray,
     closed: np.ndarray,
@@ -55,6 +60,10 @@ def replay_starts(
     nodes : np.ndarray
         Of each job, at most `total_nodes`.
     total_nodes : int
+    lag : np.ndarray
+        Seconds from the moment at which its nodes are free to the start of each job.
+    latest : np.ndarray
+        Moment (s) beyond which no lag delays a job.
     follows : np.ndarray
         The job that each one follows; `NOBODY` if none.
     after_end : np.ndarray of bool
@@ -64,8 +73,10 @@ def replay_starts(
     strict : bool, default False
         Whether no job begins before one that is placed earlier.
     """
-    columns = {"earliest": earliest, "run_time": run_time, "nodes": nodes}
-    jobs = records(order.size, JOB, follows=follows, after_end=after_end, **columns)
+    columns = {"earliest": earliest, "run_time": run_time, "lag": lag, "latest": latest}
+    jobs = records(
+        order.size, JOB, nodes=nodes, follows=follows, after_end=after_end, **columns
+    )
     profile = np.recarray(2 * order.size + 2 * len(closed) + 3, BREAKPOINT)
     plan = records(1, PLAN, strict=strict)[0]
     _replay(jobs, order.astype(np.int64), closed.astype(np.float64), profile, plan, total_nodes)
@@ -144,6 +155,9 @@ def _replay(
         if plan.strict:
             since = max(since, previous)
         previous = _earliest(profile, plan, job.nodes, job.run_time, since)
+        lagged = min(previous + job.lag, job.latest)
+        if lagged > previous:
+            previous = _earliest(profile, plan, job.nodes, job.run_time, lagged)
         job.start = previous
         availability.add(profile, plan, previous, previous + job.run_time, -job.nodes)
 
