@@ -336,7 +336,9 @@ def _held(waiting: pd.DataFrame, more_nodes: bool) -> str:
     if share <= rules.MOST_HELD:
         return ""
     passed = f"{percent(share, 0)} of the waited node-hours passed while the job's nodes were free"
-    return f"more nodes would not help: {passed}" if more_nodes else f"most waiting is held: {passed}"
+    return (
+        f"more nodes would not help: {passed}" if more_nodes else f"most waiting is held: {passed}"
+    )
 
 
 def _table(replays: _Replays, *, answered: bool, interval: bool, seed: int) -> pd.DataFrame:
@@ -353,12 +355,14 @@ def _table(replays: _Replays, *, answered: bool, interval: bool, seed: int) -> p
     )
     draws = _draws(int(waits["block"].max()) + 1 if len(waits) else 1, seed) if interval else None
     rows = _rows("all", ALL, waits, draws, replays.strict)
+    means = waits[["same", "changed"]].mean()
+    overall = effect_of(means["same"], means["changed"], replays.strict, None)
     for by in GROUPS:
         groups = job_groups(jobs, by)
         for name in groups.cat.categories:
             part = waits[(groups == name).to_numpy()]
             if len(part):
-                rows += _rows(by, str(name), part, draws, replays.strict)
+                rows += _rows(by, str(name), part, draws, replays.strict, overall)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     if not answered:
         table[["expected", "ratio", "low", "high"]] = np.nan
@@ -385,58 +389,78 @@ def _draws(blocks: int, seed: int) -> np.ndarray:
 
 
 def _rows(
-    by: str, group: str, waits: pd.DataFrame, draws: np.ndarray | None, strict: bool
+    by: str,
+    group: str,
+    waits: pd.DataFrame,
+    draws: np.ndarray | None,
+    strict: bool,
+    overall: float | None = None,
 ) -> list[tuple]:
-    """A row per statistic of a group's waits."""
+    """A row per statistic of the waits of a group, or of all jobs; `overall` is their effect."""
     rows = []
     for name, quantile in STATISTICS.items():
         values = waits[["recorded", "same", "changed"]]
         recorded, same, changed = values.mean() if quantile is None else values.quantile(quantile)
         ratio, low, high, verdict = _ratio(changed, same), np.nan, np.nan, OPEN
-        if quantile is None and draws is not None:
-            low, high = mean_interval_of(waits, draws, strict)
-            verdict = WINS if high < 1 else LOSES if low > 1 else CANNOT_TELL
+        if quantile is None and same > 0:
+            effect = effect_of(same, changed, strict, overall)
+            ratio = _as_ratio(effect, same)
+            enough = len(waits) >= rules.FEWEST_OF_GROUP and recorded >= rules.LEAST_MEAN_WAIT
+            if draws is not None and (enough or overall is None):
+                error = method_error(effect, strict, overall is not None)
+                low, high = _ends(waits, draws, effect, error)
+                verdict = WINS if high < 1 else LOSES if low > 1 else CANNOT_TELL
         expected = changed if same == 0 else recorded * ratio
         rows.append((by, group, len(waits), name, recorded, expected, ratio, low, high, verdict))
     return rows
 
 
-def mean_interval_of(
-    waits: pd.DataFrame, draws: np.ndarray, strict: bool
+def effect_of(same: float, changed: float, strict: bool, overall: float | None) -> float:
+    """Logarithm of the ratio of two mean waits (s), of which a minute is none.
+
+    Where jobs overtake, that of a group is drawn towards that of all jobs, `overall`.
+    """
+    own = float(np.log((changed + rules.NO_WAIT) / (same + rules.NO_WAIT)))
+    if overall is None or strict:
+        return own
+    return rules.OWN_PART * own + (1 - rules.OWN_PART) * overall
+
+
+def method_error(effect: float, strict: bool, group: bool) -> float:
+    """Half of the method's own 90 % interval of an effect, on a log scale."""
+    if strict:
+        return rules.STRICT_ERROR
+    if group:
+        return rules.GROUP_ERROR + rules.GROUP_ERROR_PER_EFFECT * abs(effect)
+    return rules.ERROR + rules.ERROR_PER_EFFECT * abs(effect)
+
+
+def _ends(
+    waits: pd.DataFrame, draws: np.ndarray, effect: float, error: float
 ) -> tuple[float, float]:
-    """The 90 % interval of the ratio of mean waits: of weeks drawn anew, and of the method's error.
+    """The 90 % interval of a ratio of mean waits: of weeks drawn anew, and of the method's error.
 
-    Both are distances on a log scale, and are added as squares. A minute is added to all waits, so
-    that the ratio of waits that are none is 1.
-
-    Parameters
-    ----------
-    waits : pd.DataFrame
-        `same` and `changed` (s), and `block`, the week of each job.
-    draws : np.ndarray
-        How often each week is drawn; a row per draw.
-    strict : bool
-        Whether the order of starts is strict.
+    Both are distances on a log scale, and are added as squares.
     """
     blocks = draws.shape[1]
     number = np.bincount(waits["block"], minlength=blocks) * rules.NO_WAIT
     same, changed = (
         np.bincount(waits["block"], waits[name], blocks) + number for name in ("same", "changed")
     )
-    effect = np.log(changed.sum() / same.sum())
     known = draws @ number > 0
     drawn = np.log((draws @ changed)[known] / (draws @ same)[known])
+    own = np.log(changed.sum() / same.sum())
     tail = (1 - rules.LEVEL) / 2
-    error = rules.STRICT_ERROR
-    if not strict:
-        error = rules.ERROR + rules.ERROR_PER_EFFECT * abs(effect)
-    below, above = effect - np.quantile(drawn, tail), np.quantile(drawn, 1 - tail) - effect
-    ends = effect + np.array([-np.hypot(max(below, 0), error), np.hypot(max(above, 0), error)])
+    below = max(own - float(np.quantile(drawn, tail)), 0.0)
+    above = max(float(np.quantile(drawn, 1 - tail)) - own, 0.0)
     mean = float(waits["same"].mean())
-    if mean <= 0:
-        return np.nan, np.nan
-    low, high = (np.exp(ends) * (mean + rules.NO_WAIT) - rules.NO_WAIT) / mean
-    return max(float(low), 0.0), float(high)
+    low = _as_ratio(effect - float(np.hypot(below, error)), mean)
+    return low, _as_ratio(effect + float(np.hypot(above, error)), mean)
+
+
+def _as_ratio(effect: float, same: float) -> float:
+    """The ratio of mean waits without the minute that an effect counts as none."""
+    return max(float(np.exp(effect) * (same + rules.NO_WAIT) - rules.NO_WAIT) / same, 0.0)
 
 
 def _ratio(one: float, other: float) -> float:

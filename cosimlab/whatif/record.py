@@ -173,7 +173,9 @@ def pools_of(workload: Workload, system: System) -> np.ndarray:
     names = list(system.partitions)
     if len(names) == 1:
         return np.zeros(len(workload), dtype=np.int64)
-    places = {part: number for number, name in enumerate(names) for part in [name, *name.split("+")]}
+    places = {
+        part: number for number, name in enumerate(names) for part in [name, *name.split("+")]
+    }
     named = workload.column("partition").fillna(names[0])
     pool = named.map(places)
     if pool.isna().any():

@@ -81,6 +81,21 @@ overtake. Errors grow with the effect: 90 % of them were below .29 for 10 % more
 for 25 % more.
 """
 
+FEWEST_OF_GROUP = 200
+"""Jobs that a group has at least to have an interval, and a mean wait of `LEAST_MEAN_WAIT`."""
+
+OWN_PART = 0.5
+"""Where jobs overtake, the effect on a group lies so far from that on all jobs to its own replay's.
+
+On a log scale. The order of starts favors or harms sizes more than a scheduler would: on the open
+cells the median error of 1,088 classes of sizes was .185 by their own replay, .172 by that of all
+jobs and .156 half way; 90 % were below .77, .62 and .55.
+"""
+
+GROUP_ERROR, GROUP_ERROR_PER_EFFECT = 0.25, 0.3
+"""`ERROR` and `ERROR_PER_EFFECT` of groups: such intervals held the truth in 92 % of these classes.
+"""
+
 STRICT_ERROR = 0.03
 """The same in a strict order, whatever the effect: 40 open cells had errors of up to .035."""
 

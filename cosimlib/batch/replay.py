@@ -74,9 +74,7 @@ def replay_starts(
         Whether no job begins before one that is placed earlier.
     """
     columns = {"earliest": earliest, "run_time": run_time, "lag": lag, "latest": latest}
-    jobs = records(
-        order.size, JOB, nodes=nodes, follows=follows, after_end=after_end, **columns
-    )
+    jobs = records(order.size, JOB, nodes=nodes, follows=follows, after_end=after_end, **columns)
     profile = np.recarray(2 * order.size + 2 * len(closed) + 3, BREAKPOINT)
     plan = records(1, PLAN, strict=strict)[0]
     _replay(jobs, order.astype(np.int64), closed.astype(np.float64), profile, plan, total_nodes)

@@ -53,7 +53,9 @@ def _scored(log: Workload, answer: WhatIf, start_time: np.ndarray) -> list[dict[
     table = answer.table[answer.table["statistic"] == "mean"]
     rows = []
     for row in table[table["by"].isin(["all", "size"])].to_dict("records"):
-        chosen = np.ones(int(stays.sum()), dtype=bool) if row["by"] == "all" else sizes == row["group"]
+        chosen = (
+            np.ones(int(stays.sum()), dtype=bool) if row["by"] == "all" else sizes == row["group"]
+        )
         mean = float(before[stays][chosen].mean())
         if row["by"] == "size" and (row["jobs"] < FEWEST or mean < rules.LEAST_MEAN_WAIT):
             continue
