@@ -97,7 +97,7 @@ class WhatIf(Displayed):
 
     def figure(self) -> Any:
         """Mean waits as recorded and as expected, by size, queue and group: a plotly figure."""
-        from cosimlab.figures import plot_what_if  # noqa: PLC0415 - drawing is not always wanted
+        from cosimlab.figures import plot_what_if
 
         return plot_what_if(self, title=f"{self.name}: {self.change}")
 

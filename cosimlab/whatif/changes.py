@@ -78,14 +78,11 @@ def _nodes_of(system: System, nodes: Any, texts: list[str]) -> dict[str, int]:
             check.choice("nodes", name, before, where=system.name)
         after = {**before, **{name: _number(before[name], each) for name, each in nodes.items()}}
     else:
-        whole = _number(system.total_nodes, nodes)
-        single = len(before) == 1 or isinstance(nodes, str)
         names = ", ".join(before)
         expected = f'a dict of nodes by partition ({names}), or a change of all such as "+10%"'
-        check.that("nodes", nodes, single, expected, where=system.name)
+        fine = len(before) == 1 or isinstance(nodes, str)
+        check.that("nodes", nodes, fine, expected, where=system.name)
         after = {name: _number(each, nodes) for name, each in before.items()}
-        if len(before) == 1:
-            after = dict.fromkeys(before, whole)
     for name, each in after.items():
         if each != before[name]:
             of = f" of {name}" if len(before) > 1 else ""
@@ -100,12 +97,13 @@ def _nodes_of(system: System, nodes: Any, texts: list[str]) -> dict[str, int]:
 def _number(before: int, nodes: Any) -> int:
     """Number of nodes after a change."""
     if isinstance(nodes, str):
-        matched = re.fullmatch(r"\s*([+-−]?)\s*(\d+(?:\.\d+)?)\s*%\s*", nodes)
-        check.that("nodes", nodes, bool(matched) and matched[1] != "", NODES)
+        matched = re.fullmatch(r"\s*([+\-−])\s*(\d+(?:\.\d+)?)\s*%\s*", nodes)
+        check.that("nodes", nodes, matched is not None, NODES)
+        assert matched is not None
         share = float(matched[2]) / 100
         after = round(before * (1 + share if matched[1] == "+" else 1 - share))
     else:
-        check.whole("nodes", nodes, 1)
+        check.that("nodes", nodes, check.is_whole(nodes, 1), NODES)
         after = int(nodes)
     check.that("nodes", nodes, after >= 1, "at least one node afterwards")
     return after
@@ -117,7 +115,8 @@ def _limit_of(limit: Any, texts: list[str]) -> float:
         return np.inf
     if isinstance(limit, str):
         matched = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)\s*", limit)
-        check.that("limit", limit, bool(matched), LIMIT)
+        check.that("limit", limit, matched is not None, LIMIT)
+        assert matched is not None
         seconds = float(matched[1]) * LENGTHS[matched[2]]
     else:
         check.that("limit", limit, check.is_number(limit), LIMIT)

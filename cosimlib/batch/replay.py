@@ -13,8 +13,8 @@ or at the earliest moment after it). No lag delays a job beyond its `latest` mom
 `earliest` moment or before what it follows, and let each job's `latest` moment be its start.
 Replayed in order of these starts on as many nodes, no job starts later than it did. (By induction:
 when a job is placed, all jobs placed so far end no later than they did, so that at its own start,
-and at any later moment, they hold no more nodes than they held then.) More nodes may delay a job, as in every schedule with run times of different
-length; in a strict replay they may not.
+and at any later moment, they hold no more nodes than they held then.) More nodes may delay a job,
+as in every schedule with run times of different length; in a strict replay they may not.
 
 Two functions look at the starts that happened: `free_before` says for how long a job's nodes were
 free while it waited, `overtakers` how many later jobs of its kind began before it.

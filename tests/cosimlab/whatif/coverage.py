@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cosimlab.whatif import WhatIf, rules, what_if
+from cosimlab.whatif import WhatIf, answer, rules, what_if
 from cosimlib.metrics import job_groups
 from cosimlib.workload import Workload
 from tests.cosimlab.whatif import truth
@@ -37,20 +37,20 @@ def cell_rows(folder: Path, name: str, scheduler: str) -> list[dict[str, Any]]:
         if change in starts:
             if "without" in knobs:
                 knobs = {"without": {"user": truth.largest_user(log)}}
-            answer = what_if(recorded, **knobs)
+            found = what_if(recorded, **knobs)
             key = {"log": name, "scheduler": scheduler, "change": change}
-            rows += [key | row for row in _scored(recorded, answer, starts[change])]
+            rows += [key | row for row in _scored(recorded, found, starts[change])]
     return rows
 
 
-def _scored(log: Workload, answer: WhatIf, start_time: np.ndarray) -> list[dict[str, Any]]:
+def _scored(log: Workload, found: WhatIf, start_time: np.ndarray) -> list[dict[str, Any]]:
     """The answer beside the truth."""
     jobs = log.jobs
     before = (jobs["recorded_start"] - jobs["submit_time"]).to_numpy()
     after = start_time - jobs["submit_time"].to_numpy()
     stays = ~np.isnan(after)
     sizes = job_groups(log.keep(stays, "gone"), "size").to_numpy()
-    table = answer.table[answer.table["statistic"] == "mean"]
+    table = found.table[found.table["statistic"] == "mean"]
     rows = []
     for row in table[table["by"].isin(["all", "size"])].to_dict("records"):
         chosen = (
@@ -63,9 +63,9 @@ def _scored(log: Workload, answer: WhatIf, start_time: np.ndarray) -> list[dict[
             {
                 "by": row["by"],
                 "group": row["group"],
-                "answer": _kind(answer),
-                "reason": answer.reason,
-                "fit": answer.fit,
+                "answer": _kind(found),
+                "reason": found.reason,
+                "fit": found.fit,
                 "wait": mean,
                 "true": float(after[stays][chosen].mean()) / mean if mean else np.nan,
                 "ratio": row["ratio"],
@@ -76,13 +76,13 @@ def _scored(log: Workload, answer: WhatIf, start_time: np.ndarray) -> list[dict[
     return rows
 
 
-def _kind(answer: WhatIf) -> str:
+def _kind(found: WhatIf) -> str:
     """Number, held, or the kind of reason for which there is none."""
     kinds = {
-        "": answer.reason == "",
-        "held": "nodes were free" in answer.reason,
-        "fit": "same machine" in answer.reason,
-        "starvation": "starve" in answer.reason,
+        "": found.reason == "",
+        "held": "nodes were free" in found.reason,
+        "fit": "same machine" in found.reason,
+        "starvation": "starve" in found.reason,
     }
     return next((kind or "number" for kind, fine in kinds.items() if fine), "few wait")
 
@@ -135,6 +135,7 @@ def _minute(part: pd.DataFrame) -> pd.Series:
 
 def main(folder: Path, which: str) -> None:
     """Compute what is missing, and print the tables."""
+    answer.GROUPS = ("size",)  # others are not scored
     table = cells(folder, which)
     overall = table[table["by"] == "all"]
     print(overall["answer"].value_counts().to_string())

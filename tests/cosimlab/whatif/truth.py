@@ -77,8 +77,8 @@ SCHEDULERS = (
 )
 OPEN_LOGS = ("KTH", "SDSC 1", "HPC2N 1", "Theta 1", "Gaia 1", "Curie 1", "RICC 1", "Lublin 1")
 OTHER_LOGS = ("SDSC 2", "HPC2N 2", "Theta 2", "Gaia 2", "Curie 2", "RICC 2", "Mira", "Lublin 2")
-OPEN = {log: SCHEDULERS for log in OPEN_LOGS}
-HELD_BACK = {log: (*SCHEDULERS, "EASY sjbf") for log in OTHER_LOGS}
+OPEN = dict.fromkeys(OPEN_LOGS, SCHEDULERS)
+HELD_BACK = dict.fromkeys(OTHER_LOGS, (*SCHEDULERS, "EASY sjbf"))
 
 
 @cache
@@ -182,7 +182,7 @@ def largest_user(log: Workload) -> str:
 
 
 def true_starts(name: str, scheduler: str) -> dict[str, np.ndarray]:
-    """Starts as recorded (``"same"``) and under each change: one per job, missing where left out."""
+    """Starts as recorded (``"same"``) and under each change, per job; missing where left out."""
     log, run = log_of(name), simulator(scheduler)
     numbered = replace(log, jobs=log.jobs.assign(row=np.arange(len(log))))
     found = {"same": run(log, log.machine).start_time}
