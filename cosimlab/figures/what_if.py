@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from cosimlab.figures.charts import bars, plot_empty
+from cosimlab.figures.publishing import CaptionedFigure, captioned
 from cosimlib.units import HOUR
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ PANELS = ("size", "queue", "group", "user")
 RECORDED, EXPECTED = "recorded", "expected"
 
 
-def plot_what_if(answer: "WhatIf", *, title: str) -> go.Figure:
+def plot_what_if(answer: "WhatIf", *, title: str) -> CaptionedFigure:
     """Mean wait of groups of jobs, as recorded and after the change: a panel per kind of group.
 
     Whiskers are 90 % intervals of what is expected. Without a number, a sentence says why.
@@ -40,7 +40,7 @@ def plot_what_if(answer: "WhatIf", *, title: str) -> go.Figure:
         means.assign(which=RECORDED, wait=scale, low=float("nan"), high=float("nan")),
         means.assign(which=EXPECTED, **after, high=scale * means["high"]),
     ]
-    return bars(
+    picture = bars(
         pd.concat(parts),
         x="group",
         y="wait",
@@ -51,3 +51,7 @@ def plot_what_if(answer: "WhatIf", *, title: str) -> go.Figure:
         title=title,
         labels={"wait": "mean wait (hours)", "by": "by", "size": "nodes of a job"},
     )
+    whiskers = (
+        "Whiskers: 90 % intervals; small groups have none, as the error was not measured there."
+    )
+    return captioned(picture, f"{whiskers} {answer.note}")

@@ -357,7 +357,7 @@ def _table(replays: _Replays, *, answered: bool, interval: bool, seed: int) -> p
     rows = _rows("all", ALL, waits, draws, replays.strict)
     means = waits[["same", "changed"]].mean()
     overall = effect_of(means["same"], means["changed"], replays.strict, None)
-    for by in GROUPS:
+    for by in GROUPS if len(jobs) else ():
         groups = job_groups(jobs, by)
         for name in groups.cat.categories:
             part = waits[(groups == name).to_numpy()]

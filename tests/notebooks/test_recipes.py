@@ -48,7 +48,12 @@ def test_a_recipe_imports_the_front_doors_alone_of_ours(path):
 @pytest.mark.compiled("a dozen schedules of 2,000 jobs")
 @pytest.mark.parametrize(
     ("name", "knobs"),
-    [("my-policy", {"replicates": 5}), ("slowdown-map", {}), ("maintenance", {}), ("more-nodes", {})],
+    [
+        ("my-policy", {"replicates": 5}),
+        ("slowdown-map", {}),
+        ("maintenance", {}),
+        ("more-nodes", {}),
+    ],
 )
 def test_recipes_take_a_log(name, knobs, tmp_path):
     jobs = cs.synthetic.with_estimates(cs.synthetic.lublin(2_000, load=0.7, seed=3))

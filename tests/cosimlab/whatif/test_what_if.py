@@ -170,7 +170,9 @@ def test_an_answer_has_a_ratio_inside_its_interval_and_who_wins(first_fit):
 def test_nothing_changes_if_nothing_is_changed(first_fit):
     answer = what_if(first_fit, nodes=128)
     assert (answer.waits["same"] == answer.waits["changed"]).all()
-    assert answer.table["ratio"].dropna().eq(1).all() and answer.table["verdict"][0] == "cannot tell"
+    assert (
+        answer.table["ratio"].dropna().eq(1).all() and answer.table["verdict"][0] == "cannot tell"
+    )
 
 
 def test_answers_take_a_workload_with_starts_and_repeat(first_fit):
@@ -275,7 +277,7 @@ def test_effects_of_groups_lie_half_way_to_all_jobs():
 )
 def test_errors_name_the_argument(busy, knobs, message):
     arguments = {"nodes": None, "limit": None, "without": None, "run_time": None} | knobs
-    with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is checked below
+    with pytest.raises(ValueError) as error:
         change_of(busy, busy.machine, **arguments)
     assert message in str(error.value)
 
@@ -313,3 +315,8 @@ def test_latencies_and_answers_of_real_logs(trace_path):
 
 def test_the_front_door_has_it():
     assert lab.what_if is what_if and cs.System is System
+
+
+def test_a_machine_too_small_for_all_jobs_has_no_number():
+    answer = what_if(log((0, 0, 1, 3), (0, 1, 1, 3)), nodes=2)
+    assert answer.too_wide["nodes"].tolist() == [3, 3] and answer.sentence.startswith("No number")
