@@ -60,7 +60,7 @@ def replay(
     >>> replay(record, classify(record)).tolist()
     [0.0, 7200.0]
     >>> replay(record, classify(record), total_nodes=4).tolist()
-    [0.0, 60.0]
+    [0.0, 0.0]
     """
     total_nodes = record.total_nodes if total_nodes is None else total_nodes
     run_time = record.run_time if run_time is None else run_time

@@ -69,11 +69,18 @@ def _scored(log: Workload, found: WhatIf, start_time: np.ndarray) -> list[dict[s
                 "wait": mean,
                 "true": float(after[stays][chosen].mean()) / mean if mean else np.nan,
                 "ratio": row["ratio"],
+                "replayed": _replayed(found) if row["by"] == "all" else np.nan,
                 "low": row["low"],
                 "high": row["high"],
             }
         )
     return rows
+
+
+def _replayed(found: WhatIf) -> float:
+    """The ratio of mean waits, also where it is no answer."""
+    means = found.waits.dropna()[["same", "changed"]].mean()
+    return float(means["changed"] / means["same"]) if means["same"] else np.nan
 
 
 def _kind(found: WhatIf) -> str:
@@ -109,9 +116,9 @@ def summary(table: pd.DataFrame, by: str) -> pd.DataFrame:
     rows = []
     for name, part in [*table.groupby(by, sort=False), ("all", table)]:
         number = part[part["answer"] == "number"]
-        error = np.log((number["ratio"] + _minute(number)) / (number["true"] + _minute(number)))
+        error = _errors(number, "ratio")
         inside = (number["true"] >= number["low"]) & (number["true"] <= number["high"])
-        width = (number["high"] / number["low"]).replace(np.inf, np.nan)
+        width = number["high"] / number["low"]
         rows.append(
             {
                 by: name,
@@ -128,9 +135,10 @@ def summary(table: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame(rows).round(2)
 
 
-def _minute(part: pd.DataFrame) -> pd.Series:
-    """A minute as a share of the mean wait: shorter waits are none."""
-    return rules.NO_WAIT / part["wait"]
+def _errors(part: pd.DataFrame, column: str) -> pd.Series:
+    """Logarithm of a ratio ÷ the true one, of waits of which a minute is none."""
+    minute = rules.NO_WAIT / part["wait"]
+    return np.log((part[column] + minute) / (part["true"] + minute))
 
 
 def main(folder: Path, which: str) -> None:
@@ -145,8 +153,11 @@ def main(folder: Path, which: str) -> None:
     held = overall[(overall["answer"] == "held") & overall["change"].str.contains(r"\+")]
     same = np.log(held["true"]).abs() < UNCHANGED
     print(f"more nodes would not help: true of {same.sum()} of {len(held)}")
-    refused = overall[overall["answer"].isin(["fit", "starvation"])]
-    print(refused.groupby("answer")["true"].describe().round(2).to_markdown())
+    overall = overall.assign(replayed=overall["replayed"].fillna(overall["ratio"]))
+    overall = overall.assign(error=_errors(overall, "replayed").abs())
+    kinds = overall.groupby("answer")["error"].describe(percentiles=[0.5, 0.9])
+    print("errors of replays by the kind of answer, also of those that are withheld")
+    print(kinds[["count", "50%", "90%"]].round(2).to_markdown())
 
 
 if __name__ == "__main__":
