@@ -3,7 +3,7 @@
 ``python -m tests.cosimlab.whatif.coverage FOLDER [open|held-back]`` schedules the logs of
 `truth.OPEN` or `truth.HELD_BACK`, asks `what_if` for every change, stores a row per cell and per
 class of sizes in the folder, and prints the table of docs/what-if.md. It goes on where it stopped.
-One process; the held-back cells take about six minutes of processor time, the open ones four.
+One process; the held-back cells take about five minutes of processor time, the open ones three.
 """
 
 import sys
