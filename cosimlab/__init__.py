@@ -14,6 +14,7 @@ Ask
 
 - `report`: a report on a log, as sentences, tables and one page
 - `compare`: policies on a log and on new logs drawn from it, with intervals
+- `what_if`: other nodes, limits or jobs, from what the log recorded, with an interval
 - `compare_solvers`: eviction solvers at full moments of a log, with intervals
 - `sweep`: table of a function's results on a grid of arguments and seeds, in parallel
 - `forecast`: start times of waiting jobs and of a new job, with intervals
@@ -43,6 +44,7 @@ Rooms
 - `gym`: batch scheduling as an environment of Gymnasium
 - `testing`: the laws of scheduling and eviction, checked on your own policy or solver
 - `twins`: synthetic twins of the machines in the reproduced papers
+- `whatif`: why jobs waited, and replays of a record on another machine
 """
 
 import lazy_loader

@@ -4,6 +4,7 @@ from . import forecasting as forecasting
 from . import gym as gym
 from . import testing as testing
 from . import twins as twins
+from . import whatif as whatif
 from .advise import advise as advise
 from .closures import closures as closures
 from .comparison import compare as compare
@@ -23,5 +24,6 @@ from .forecasting import forecast as forecast
 from .forecasting import predict as predict
 from .report import report as report
 from .sweep import sweep as sweep
+from .whatif import what_if as what_if
 
 __version__: str

@@ -18,6 +18,7 @@ Charts of tables
 - `violins`: distributions as violins
 - `boxes`, `BOX`: distributions as boxes whose quantiles are given, and their columns
 - `plot_comparison`: policies with intervals over logs drawn anew, and their ratios
+- `plot_what_if`: waits of groups of jobs, as recorded and after a change
 - `plot_forecast`: when waiting jobs start, with intervals
 - `plot_pit`: how often waits were in each tenth of their forecasts
 - `plot_table`: a table as a figure

@@ -30,3 +30,4 @@ from .publishing import page as page
 from .timesharing_moment import plot_sharing as plot_sharing
 from .use import plot_day as plot_day
 from .use import plot_use as plot_use
+from .what_if import plot_what_if as plot_what_if

@@ -53,6 +53,7 @@ def test_a_recipe_imports_the_front_doors_alone_of_ours(path):
         ("slowdown-map", {}),
         ("maintenance", {}),
         ("baselines", {"backfilling": True}),
+        ("more-nodes", {}),
     ],
 )
 def test_recipes_take_a_log(name, knobs, tmp_path):

@@ -264,3 +264,70 @@ def earliest_hole(taken, job, now, nodes):
         ):
             return moment
     raise AssertionError("a job that is not wider than the machine fits in the end")
+
+
+def replay_starts(order, jobs, total_nodes, closed=(), strict=False):
+    """Each job in its turn at the earliest moment at which it fits for its whole run time.
+
+    `jobs` are dicts of `earliest`, `run_time`, `nodes`, `lag`, `latest`, `follows`, `after_end`.
+    """
+    taken = [(begin, end, nodes) for begin, end, nodes in closed]
+    starts, previous = {}, -math.inf
+
+    def free(moment):
+        return total_nodes - sum(n for begin, end, n in taken if begin <= moment < end)
+
+    def fits(job, start):
+        end = start + job["run_time"]
+        inside = [edge for part in taken for edge in part[:2] if start < edge < end]
+        return all(free(moment) >= job["nodes"] for moment in [start, *inside])
+
+    def first(job, since):
+        moments = sorted({since} | {edge for part in taken for edge in part[:2] if edge > since})
+        return next(moment for moment in moments if fits(job, moment))
+
+    for number in order:
+        job = jobs[number]
+        since = job["earliest"]
+        if job["follows"] >= 0:
+            led = starts[job["follows"]]
+            since = max(since, led + job["after_end"] * jobs[job["follows"]]["run_time"])
+        if strict:
+            since = max(since, previous)
+        start = first(job, since)
+        lagged = min(start + job["lag"], job["latest"])
+        if lagged > start:
+            start = first(job, lagged)
+        starts[number] = previous = start
+        if job["run_time"] > 0:
+            taken.append((start, start + job["run_time"], job["nodes"]))
+    return [starts[number] for number in range(len(jobs))]
+
+
+def free_before(jobs, total_nodes, closed=()):
+    """Whole seconds for which each job's nodes were free: right before its start, and in all.
+
+    `jobs` are tuples of submission, start, end and nodes.
+    """
+    taken = [(start, end, nodes) for _, start, end, nodes in jobs] + list(closed)
+    rows = []
+    for submitted, started, _, nodes in jobs:
+        seconds = range(int(submitted), int(started))
+        free = [
+            total_nodes - sum(n for begin, end, n in taken if begin <= second < end) >= nodes
+            for second in seconds
+        ]
+        at_last = 0
+        while at_last < len(free) and free[len(free) - 1 - at_last]:
+            at_last += 1
+        rows.append((at_last, sum(free)))
+    return rows
+
+
+def overtakers(position, kind):
+    """Later submitted jobs of each job's kind that are placed before it."""
+    n = len(position)
+    return [
+        sum(kind[later] == kind[job] and position[later] < position[job] for later in range(job, n))
+        for job in range(n)
+    ]

@@ -1,0 +1,30 @@
+"""What if the machine were another one: a log's own record, replayed without a policy.
+
+Textbook policies explain little of the waits that logs record. So no policy is assumed: `what_if`
+replays the record in its own order of starts, on the same machine and on the changed one, and the
+effect is the ratio of the mean waits of the two. docs/what-if.md has the rule, and how often its
+intervals held the truth where that is known.
+
+- `what_if`: nodes, a run-time limit, users who are gone, other run times; `WhatIf`, its answer
+- `records_of`: the record of each pool of nodes of a log, `Record`
+- `classify`: why each job waited, `Classes`: at once, capacity, follows, limited, held
+- `replay`: the waits of a record on a changed machine
+- `rules`: the frozen limits, each with its reason
+"""
+
+from cosimlab.whatif import rules
+from cosimlab.whatif.answer import WhatIf, what_if
+from cosimlab.whatif.record import CLASSES, Classes, Record, classify, records_of
+from cosimlab.whatif.replaying import replay
+
+__all__ = [
+    "CLASSES",
+    "Classes",
+    "Record",
+    "WhatIf",
+    "classify",
+    "records_of",
+    "replay",
+    "rules",
+    "what_if",
+]

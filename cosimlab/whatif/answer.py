@@ -1,0 +1,512 @@
+"""What a change would do to the waits of a log, by its own record: `what_if` and its result."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from cosimlab.whatif import rules
+from cosimlab.whatif.changes import Change, change_of
+from cosimlab.whatif.record import HELD, LIMITED, Classes, Record, classify, pools_of, records_of
+from cosimlab.whatif.record import shares as shares_of
+from cosimlab.whatif.replaying import replay
+from cosimlib import checks as check
+from cosimlib.display import Displayed, Facts, count, duration, durations, percent
+from cosimlib.metrics import job_groups
+from cosimlib.schedule import Schedule, check_rigid
+from cosimlib.synthetic.resampling import BLOCKS, resampling_plan
+from cosimlib.system import System
+from cosimlib.traces.oddities import TOLERATED, known_starts, oversubscription
+from cosimlib.workload import InvalidWorkloadError, Workload, check_workload
+
+ALL = "all jobs"
+GROUPS = ("size", "queue", "group", "user")
+STATISTICS = {"mean": None, "p50": 0.5, "p90": 0.9}
+COLUMNS = (
+    "by",
+    "group",
+    "jobs",
+    "statistic",
+    "recorded",
+    "expected",
+    "ratio",
+    "low",
+    "high",
+    "verdict",
+)
+WINS, LOSES, CANNOT_TELL, OPEN = "wins", "loses", "cannot tell", "open"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WhatIf(Displayed):
+    """Answer to what a change would do to the waits of a log.
+
+    Parameters
+    ----------
+    name : str
+        Name of the log.
+    change : str
+        The change in words.
+    sentence : str
+        The answer: a ratio with its interval, or that more nodes would not help, or why there is
+        no number.
+    reason : str
+        Why there is no number; empty if there is one.
+    table : pd.DataFrame
+        One row per group of jobs (all, by size, queue, group and user where known) and statistic
+        of the wait (``"mean"``, ``"p50"``, ``"p90"``): `jobs`, `recorded` and `expected` (s),
+        `ratio` (replay on the changed machine ÷ replay on the same one), `low` and `high` of the
+        90 % interval of means, and `verdict`: ``"wins"``, ``"loses"``, ``"cannot tell"``, or
+        ``"open"`` without an interval. `expected` is recorded × ratio. Without a number, `expected`
+        and all after it are missing.
+    waiting : pd.DataFrame
+        One row per class of waiting jobs (see `cosimlab.whatif`): `jobs`, waited `node_hours`,
+        `free_node_hours` in which the jobs' nodes were free, `share` of the node-hours.
+    waits : pd.DataFrame
+        One row per job that counts: `job` (row of the log), `recorded`, `same` and `changed` (s),
+        the waits of the record and of both replays; `changed` is missing for jobs that are gone.
+    fit : float
+        Mean wait of the replay on the same machine ÷ that recorded.
+    latency : float
+        The site's own start latency (s); the longest of its pools.
+    too_wide : pd.DataFrame
+        Jobs that need more nodes than the changed machine has: `job`, `nodes`.
+    notes : tuple of str
+        What is left out, and what the answer supposes.
+    """
+
+    name: str
+    change: str
+    sentence: str
+    reason: str
+    table: pd.DataFrame = field(repr=False)
+    waiting: pd.DataFrame = field(repr=False)
+    waits: pd.DataFrame = field(repr=False)
+    fit: float
+    latency: float
+    too_wide: pd.DataFrame = field(repr=False)
+    notes: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What the answer rests on, in one text."""
+        return " ".join(self.notes)
+
+    def figure(self) -> Any:
+        """Mean waits as recorded and as expected, by size, queue and group: a plotly figure."""
+        from cosimlab.figures import plot_what_if
+
+        return plot_what_if(self, title=f"{self.name}: {self.change}")
+
+    def _heading(self) -> str:
+        return f"{self.name}: {self.change}"
+
+    def _facts(self) -> Facts:
+        waiting = self.waiting[self.waiting["share"] > 0]
+        parts = [f"{row['class']} {percent(row['share'])}" for row in waiting.to_dict("records")]
+        texts = {
+            "answer": self.sentence,
+            "waiting": ", ".join(parts),
+            "latency": duration(self.latency),
+            "same machine": f"{percent(self.fit)} of the recorded mean wait",
+            "note": self.note,
+        }
+        return {name: partial(str, text) for name, text in texts.items()}
+
+
+class _Replays(NamedTuple):
+    """Record, classes and waits (s) of all pools; waits have a value per job of the workload."""
+
+    workload: Workload
+    pools: Mapping[str, tuple[Record, Classes]]
+    same: np.ndarray
+    changed: np.ndarray
+
+    @property
+    def recorded(self) -> np.ndarray:
+        """Recorded wait of each job (s)."""
+        jobs = self.workload.jobs
+        return (jobs["recorded_start"] - jobs["submit_time"]).to_numpy()
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Jobs that are there after the change."""
+        return ~np.isnan(self.changed)
+
+    @property
+    def strict(self) -> bool:
+        """Whether no job overtakes in any pool."""
+        return all(classes.strict for _, classes in self.pools.values())
+
+
+def what_if(
+    log: Workload | Schedule,
+    *,
+    nodes: int | str | Mapping[str, int | str] | None = None,
+    limit: float | str | None = None,
+    without: Mapping[str, Any] | None = None,
+    run_time: Any = None,
+    system: System | None = None,
+    seed: int = 0,
+) -> WhatIf:
+    """What another machine, a limit, or other jobs would do to a log's waits, with an interval.
+
+    The record is replayed in its own order of starts, on the same machine and on the changed one.
+    No policy is assumed. The effect is the ratio of the two. docs/what-if.md says how well that is
+    known to work, and when there is no number.
+
+    Parameters
+    ----------
+    log : Workload or Schedule
+        With recorded starts and a machine.
+    nodes : int, str or dict, optional
+        Nodes of the changed machine, ``"+10%"``, or a dict of these by partition.
+    limit : float or str, optional
+        Longest run time: seconds or a text such as ``"24h"``. Longer jobs restart where they were
+        cut.
+    without : dict, optional
+        Jobs that are gone: ``{"user": "alice"}``, of a user, group, queue or partition; or a list
+        of these.
+    run_time : float, np.ndarray or pd.Series, optional
+        Factor of all run times, or one per job.
+    system : System, optional
+        By default the log's machine. A partition whose name joins names by a plus sign is the union
+        of partitions that overlap; jobs on a system of one partition share all its nodes.
+    seed : int, default 0
+        Of the draws of weeks.
+
+    Returns
+    -------
+    WhatIf
+
+    Raises
+    ------
+    ValueError
+        If the log's starts or machine are unknown, nothing changes, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import cosimlab as lab
+    >>> import cosimlib as cs
+    >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(5_000, load=0.6, seed=1))
+    >>> answer = lab.what_if(cs.simulate_first_fit(log, log.machine), nodes="+10%")
+    >>> answer.change
+    '10.2 % more nodes (141 in the place of 128)'
+    >>> bool(answer.table["ratio"][0] < 1)
+    True
+    """
+    check.seed(seed)
+    workload, machine = _log_of(log, system)
+    change = change_of(workload, machine, nodes, limit, without, run_time)
+    kept, jobs, notes = _usable(workload, machine)
+    replays = _replays(jobs, machine, _of_jobs(change, kept))
+    fit = _ratio(float(replays.same.mean()), float(replays.recorded.mean()))
+    waiting = shares_of(replays.pools)
+    more_nodes = sum(change.nodes.values()) > machine.total_nodes
+    reason = _reason(replays, machine, fit) or _held(waiting, more_nodes)
+    measured = not np.isfinite(change.limit)
+    table = _table(replays, answered=not reason, interval=measured, seed=int(seed))
+    gone = ~replays.counts & change.stays[kept]
+    if gone.any():
+        too_wide = count(int(gone.sum()), "job")
+        notes.append(f"{too_wide} cannot run on the changed machine: see too_wide.")
+    if not measured:
+        notes.append("No interval: the error of the method was not measured for limits.")
+    notes.append("Submissions do not react to shorter or longer waits.")
+    return WhatIf(
+        jobs.name,
+        change.text,
+        _sentence(change, table, reason),
+        reason,
+        table,
+        waiting,
+        pd.DataFrame(
+            {
+                "job": np.flatnonzero(kept),
+                "recorded": replays.recorded,
+                "same": replays.same,
+                "changed": replays.changed,
+            }
+        ),
+        fit,
+        max(classes.latency for _, classes in replays.pools.values()),
+        pd.DataFrame(
+            {"job": np.flatnonzero(kept)[gone], "nodes": jobs.jobs["nodes"].to_numpy()[gone]}
+        ),
+        tuple(notes),
+    )
+
+
+def _log_of(log: Any, system: System | None) -> tuple[Workload, System]:
+    """The workload with recorded starts, and its machine."""
+    check.instance("log", log, Workload, Schedule)
+    if isinstance(log, Schedule):
+        check_rigid(log, "what_if")
+        jobs = log.workload.jobs.assign(recorded_start=log.start_time)
+        log, system = replace(log.workload, jobs=jobs), system or log.system
+    check_workload(log)
+    machine = check.machine(system or log.machine, log.name, error=InvalidWorkloadError)
+    return replace(log, machine=machine), machine
+
+
+def _usable(workload: Workload, machine: System) -> tuple[np.ndarray, Workload, list[str]]:
+    """Which jobs can be replayed, these jobs, and sentences about the others."""
+    notes: list[str] = []
+    fits = workload.jobs["nodes"].to_numpy() <= _nodes_of_pool(workload, machine)
+    if not fits.all():
+        notes.append(f"{count(int((~fits).sum()), 'job')} wider than the machine: left out.")
+    starts = known_starts(workload.keep(fits, "wider than the machine"))
+    if not starts.waits or not starts.known.any():
+        why = starts.sentence or "no job has a start"
+        raise InvalidWorkloadError(
+            f"{workload.name}: {why}; expected recorded starts of at least 90 % of the jobs, as a "
+            "what-if replays them: simulate a policy, and give its schedule"
+        )
+    kept = fits.copy()
+    kept[fits] = starts.known
+    missing = int((~starts.known).sum())
+    if missing:
+        notes.append(f"{count(missing, 'job')} without a start: left out.")
+    return kept, workload.keep(kept, "not in a what-if"), notes
+
+
+def _nodes_of_pool(workload: Workload, machine: System) -> np.ndarray:
+    """Nodes of the pool of each job."""
+    return np.array(list(machine.partitions.values()))[pools_of(workload, machine)]
+
+
+def _of_jobs(change: Change, kept: np.ndarray) -> Change:
+    """The change of the jobs that are kept."""
+    return replace(change, stays=change.stays[kept], factor=change.factor[kept])
+
+
+def _replays(workload: Workload, machine: System, change: Change) -> _Replays:
+    """Replays on the same machine and on the changed one."""
+    same, changed = np.full((2, len(workload)), np.nan)
+    pools = {}
+    for name, record in records_of(workload, machine):
+        classes = classify(record)
+        pools[name] = (record, classes)
+        same[record.jobs] = replay(record, classes)
+        changed[record.jobs] = replay(
+            record,
+            classes,
+            total_nodes=change.nodes[name],
+            run_time=record.run_time * change.factor[record.jobs],
+            stays=change.stays[record.jobs],
+            limit=change.limit,
+        )
+    return _Replays(workload, pools, same, changed)
+
+
+def _reason(replays: _Replays, machine: System, fit: float) -> str:
+    """Why there is no number, or ""."""
+    recorded, counts = replays.recorded, replays.counts
+    if not counts.any() or recorded[counts].mean() < rules.LEAST_MEAN_WAIT:
+        return f"the mean wait is below {duration(rules.LEAST_MEAN_WAIT)}: there is none to change"
+    waiting = int((recorded[counts] > rules.NO_WAIT).sum())
+    if waiting < rules.FEWEST_WAITING:
+        jobs = count(waiting, "job")
+        return f"{jobs} waited; at least {rules.FEWEST_WAITING} are needed"
+    beyond = oversubscription(Schedule.recorded(replays.workload, machine))
+    if beyond.share > TOLERATED:
+        return beyond.lack
+    if fit < rules.LEAST_FIT:
+        return (
+            f"the replay on the same machine gives {percent(fit)} of the recorded mean wait; at "
+            f"least {percent(rules.LEAST_FIT)} is needed: something that the log does not show "
+            "decides when jobs start"
+        )
+    passed = max(classes.passed_over for _, classes in replays.pools.values())
+    if passed > rules.MOST_PASSED_OVER:
+        return (
+            f"{percent(passed)} of the waiting is by jobs that more than {rules.MANY_OVERTAKERS} "
+            "later jobs of their size overtook: jobs starve, and the order of starts would change"
+        )
+    return ""
+
+
+def _held(waiting: pd.DataFrame, more_nodes: bool) -> str:
+    """That most waiting was held, or ""."""
+    held = waiting.iloc[[LIMITED, HELD]]
+    share = held["free_node_hours"].sum() / max(waiting["node_hours"].sum(), 1.0)
+    if share <= rules.MOST_HELD:
+        return ""
+    passed = f"{percent(share, 0)} of the waited node-hours passed while the job's nodes were free"
+    return (
+        f"more nodes would not help: {passed}" if more_nodes else f"most waiting is held: {passed}"
+    )
+
+
+def _table(replays: _Replays, *, answered: bool, interval: bool, seed: int) -> pd.DataFrame:
+    """Rows of all jobs and of each group."""
+    counts = replays.counts
+    jobs = replays.workload.keep(counts, "gone")
+    waits = pd.DataFrame(
+        {
+            "recorded": replays.recorded[counts],
+            "same": replays.same[counts],
+            "changed": replays.changed[counts],
+            "block": _blocks(jobs),
+        }
+    )
+    draws = _draws(int(waits["block"].max()) + 1 if len(waits) else 1, seed) if interval else None
+    rows = _rows("all", ALL, waits, draws, replays.strict)
+    means = waits[["same", "changed"]].mean()
+    overall = effect_of(means["same"], means["changed"], replays.strict, None)
+    for by in GROUPS if len(jobs) else ():
+        groups = job_groups(jobs, by)
+        for name in groups.cat.categories:
+            part = waits[(groups == name).to_numpy()]
+            if len(part):
+                rows += _rows(by, str(name), part, draws, replays.strict, overall)
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    if not answered:
+        table[["expected", "ratio", "low", "high"]] = np.nan
+        table["verdict"] = OPEN
+    return table
+
+
+def _blocks(workload: Workload) -> np.ndarray:
+    """The week (day, hour) of each job's submission, from 0."""
+    if not len(workload):
+        return np.zeros(0, dtype=np.int64)
+    submit_time = workload.jobs["submit_time"].to_numpy()
+    try:
+        length = BLOCKS[resampling_plan(workload, "weeks").block]
+    except InvalidWorkloadError:  # shorter than four hours
+        length = BLOCKS["hours"]
+    return ((submit_time - submit_time[0]) // length).astype(np.int64)
+
+
+def _draws(blocks: int, seed: int) -> np.ndarray:
+    """How often each week is drawn, a row per draw."""
+    random = np.random.default_rng(seed)
+    return random.multinomial(blocks, np.full(blocks, 1 / blocks), size=rules.DRAWS)
+
+
+def _rows(
+    by: str,
+    group: str,
+    waits: pd.DataFrame,
+    draws: np.ndarray | None,
+    strict: bool,
+    overall: float | None = None,
+) -> list[tuple]:
+    """A row per statistic of the waits of a group, or of all jobs; `overall` is their effect."""
+    rows = []
+    for name, quantile in STATISTICS.items():
+        values = waits[["recorded", "same", "changed"]]
+        recorded, same, changed = values.mean() if quantile is None else values.quantile(quantile)
+        ratio, low, high, verdict = _ratio(changed, same), np.nan, np.nan, OPEN
+        if quantile is None and same > 0:
+            effect = effect_of(same, changed, strict, overall)
+            ratio = _as_ratio(effect, same)
+            enough = len(waits) >= rules.FEWEST_OF_GROUP and recorded >= rules.LEAST_MEAN_WAIT
+            if draws is not None and (enough or overall is None):
+                error = method_error(effect, strict, overall is not None)
+                low, high = _ends(waits, draws, effect, error)
+                verdict = WINS if high < 1 else LOSES if low > 1 else CANNOT_TELL
+        expected = changed if same == 0 else recorded * ratio
+        rows.append((by, group, len(waits), name, recorded, expected, ratio, low, high, verdict))
+    return rows
+
+
+def effect_of(same: float, changed: float, strict: bool, overall: float | None) -> float:
+    """Logarithm of the ratio of two mean waits (s), of which a minute is none.
+
+    Where jobs overtake, that of a group is drawn towards that of all jobs, `overall`.
+    """
+    own = float(np.log((changed + rules.NO_WAIT) / (same + rules.NO_WAIT)))
+    if overall is None or strict:
+        return own
+    return rules.OWN_PART * own + (1 - rules.OWN_PART) * overall
+
+
+def method_error(effect: float, strict: bool, group: bool) -> float:
+    """Half of the method's own 90 % interval of an effect, on a log scale."""
+    if strict:
+        return rules.STRICT_ERROR
+    if group:
+        return rules.GROUP_ERROR + rules.GROUP_ERROR_PER_EFFECT * abs(effect)
+    return rules.ERROR + rules.ERROR_PER_EFFECT * abs(effect)
+
+
+def _ends(
+    waits: pd.DataFrame, draws: np.ndarray, effect: float, error: float
+) -> tuple[float, float]:
+    """The 90 % interval of a ratio of mean waits: of weeks drawn anew, and of the method's error.
+
+    Both are distances on a log scale, and are added as squares.
+    """
+    blocks = draws.shape[1]
+    number = np.bincount(waits["block"], minlength=blocks) * rules.NO_WAIT
+    same, changed = (
+        np.bincount(waits["block"], waits[name], blocks) + number for name in ("same", "changed")
+    )
+    known = draws @ number > 0
+    drawn = np.log((draws @ changed)[known] / (draws @ same)[known])
+    own = np.log(changed.sum() / same.sum())
+    tail = (1 - rules.LEVEL) / 2
+    below = max(own - float(np.quantile(drawn, tail)), 0.0)
+    above = max(float(np.quantile(drawn, 1 - tail)) - own, 0.0)
+    mean = float(waits["same"].mean())
+    low = _as_ratio(effect - float(np.hypot(below, error)), mean)
+    return low, _as_ratio(effect + float(np.hypot(above, error)), mean)
+
+
+def _as_ratio(effect: float, same: float) -> float:
+    """The ratio of mean waits without the minute that an effect counts as none."""
+    return max(float(np.exp(effect) * (same + rules.NO_WAIT) - rules.NO_WAIT) / same, 0.0)
+
+
+def _ratio(one: float, other: float) -> float:
+    """One ÷ the other; 1 if both are 0."""
+    if other == 0:
+        return 1.0 if one == 0 else np.nan
+    return float(one / other)
+
+
+def _sentence(change: Change, table: pd.DataFrame, reason: str) -> str:
+    """The answer in words."""
+    if reason.startswith("more nodes"):
+        return f"{reason[0].upper()}{reason[1:]}."
+    if reason:
+        return f"No number for {change.text}: {reason}."
+    row = table.iloc[0]
+    before, after = durations(row["recorded"], row["expected"])
+    interval = ""
+    if np.isfinite(row["low"]):
+        level = percent(rules.LEVEL)
+        interval = f", {level} interval {row['low']:.2f} to {row['high']:.2f}"
+    effect = (
+        f"With {change.text}, the mean wait would be {row['ratio']:.2f} times as long{interval}: "
+        f"{after} in the place of {before}."
+    ).replace("With without", "Without")
+    return f"{effect} {_who(table)}".strip()
+
+
+def _who(table: pd.DataFrame) -> str:
+    """Who wins most, and who loses, in words."""
+    means = table[(table["by"] != "all") & (table["statistic"] == "mean")]
+    if not (means["verdict"] != OPEN).any():
+        return ""
+    saved = (means["recorded"] - means["expected"]) * means["jobs"]
+    sizes = means["by"] == "size"
+    wins, loses = means[sizes & (means["verdict"] == WINS)], means[means["verdict"] == LOSES]
+    texts = []
+    if len(wins):
+        best = means.loc[saved[wins.index].idxmax()]
+        shorter = percent(1 - best["ratio"], 0)
+        texts.append(f"Jobs of {best['group']} nodes gain most: {shorter} of their mean wait.")
+    if len(loses):
+        worst = means.loc[saved[loses.index].idxmin()]
+        of = f"jobs of {worst['group']} nodes" if worst["by"] == "size" else worst["group"]
+        others = f" and {count(len(loses) - 1, 'other group')}" if len(loses) > 1 else ""
+        texts.append(f"Longer waits: {of} ({worst['ratio']:.2f} times){others}.")
+    else:
+        texts.append("No group surely waits longer.")
+    return " ".join(texts)

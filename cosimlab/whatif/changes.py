@@ -1,0 +1,169 @@
+"""Changes of a machine and of its jobs, as `what_if` takes them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.display import count, duration, percent
+from cosimlib.system import System
+from cosimlib.units import DAY, HOUR, MINUTE
+from cosimlib.workload import Workload
+
+NODES = 'a whole number of nodes, a change such as "+10%", or a dict of these by partition'
+LIMIT = 'seconds above 0, or a text such as "24h", "90min" or "2d"'
+LENGTHS = {"s": 1.0, "min": MINUTE, "m": MINUTE, "h": HOUR, "d": DAY}
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What is other than in the record.
+
+    Parameters
+    ----------
+    text : str
+        In words, such as "10 % more nodes".
+    nodes : dict of str to int
+        Nodes of each partition.
+    limit : float
+        Longest run time (s); longer jobs restart. Infinite without a limit.
+    stays : np.ndarray
+        Whether each job of the log is still submitted.
+    factor : np.ndarray
+        By which the run time of each job is multiplied.
+    """
+
+    text: str
+    nodes: Mapping[str, int]
+    limit: float
+    stays: np.ndarray
+    factor: np.ndarray
+
+
+def change_of(
+    workload: Workload, system: System, nodes: Any, limit: Any, without: Any, run_time: Any
+) -> Change:
+    """Checked change; see `what_if` for the arguments.
+
+    Raises
+    ------
+    ValueError
+        If nothing changes, or an argument is out of range.
+    """
+    texts: list[str] = []
+    asked = any(each is not None for each in (nodes, limit, without, run_time))
+    expected = "one of nodes, limit, without and run_time"
+    check.that("change", None, asked, expected, where="what_if")
+    found = Change(
+        "",
+        _nodes_of(system, nodes, texts),
+        _limit_of(limit, texts),
+        _stays(workload, without, texts),
+        _factors(workload, run_time, texts),
+    )
+    return Change(" and ".join(texts), found.nodes, found.limit, found.stays, found.factor)
+
+
+def _nodes_of(system: System, nodes: Any, texts: list[str]) -> dict[str, int]:
+    """Nodes of each partition."""
+    before = dict(system.partitions)
+    if nodes is None:
+        return before
+    if isinstance(nodes, Mapping):
+        for name in nodes:
+            check.choice("nodes", name, before, where=system.name)
+        after = {**before, **{name: _number(before[name], each) for name, each in nodes.items()}}
+    else:
+        names = ", ".join(before)
+        expected = f'a dict of nodes by partition ({names}), or a change of all such as "+10%"'
+        fine = len(before) == 1 or isinstance(nodes, str)
+        check.that("nodes", nodes, fine, expected, where=system.name)
+        after = {name: _number(each, nodes) for name, each in before.items()}
+    for name, each in after.items():
+        if each != before[name]:
+            of = f" of {name}" if len(before) > 1 else ""
+            more = "more" if each > before[name] else "fewer"
+            share = percent(abs(each / before[name] - 1))
+            texts.append(f"{share} {more} nodes{of} ({each:,} in the place of {before[name]:,})")
+    if not texts:
+        texts.append("as many nodes")
+    return after
+
+
+def _number(before: int, nodes: Any) -> int:
+    """Number of nodes after a change."""
+    if isinstance(nodes, str):
+        matched = re.fullmatch(r"\s*([+\-−])\s*(\d+(?:\.\d+)?)\s*%\s*", nodes)
+        check.that("nodes", nodes, matched is not None, NODES)
+        assert matched is not None
+        share = float(matched[2]) / 100
+        after = round(before * (1 + share if matched[1] == "+" else 1 - share))
+    else:
+        check.that("nodes", nodes, check.is_whole(nodes, 1), NODES)
+        after = int(nodes)
+    check.that("nodes", nodes, after >= 1, "at least one node afterwards")
+    return after
+
+
+def _limit_of(limit: Any, texts: list[str]) -> float:
+    """The longest run time, seconds."""
+    if limit is None:
+        return np.inf
+    if isinstance(limit, str):
+        matched = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)\s*", limit)
+        check.that("limit", limit, matched is not None, LIMIT)
+        assert matched is not None
+        seconds = float(matched[1]) * LENGTHS[matched[2]]
+    else:
+        check.that("limit", limit, check.is_number(limit), LIMIT)
+        seconds = float(limit)
+    check.that("limit", limit, 0 < seconds < np.inf, LIMIT)
+    texts.append(f"a limit of {duration(seconds)} after which jobs restart")
+    return seconds
+
+
+def _stays(workload: Workload, without: Any, texts: list[str]) -> np.ndarray:
+    """Whether each job is still submitted."""
+    stays = np.ones(len(workload), dtype=bool)
+    if without is None:
+        return stays
+    expected = "a dict such as {'user': 'alice'}, of a user, group, queue or partition"
+    fine = isinstance(without, Mapping) and len(without) > 0
+    check.that("without", without, fine, expected)
+    for column, names in without.items():
+        check.choice("without", column, ("user", "group", "queue", "partition"))
+        named = workload.column(column)
+        wanted = [str(each) for each in np.atleast_1d(names)]
+        for name in wanted:
+            known = bool((named == name).any())
+            check.that("without", name, known, f"a {column} of a job of {workload.name}")
+        stays &= ~named.isin(wanted).fillna(False).to_numpy(dtype=bool)
+        texts.append(f"without {column} {', '.join(wanted)}")
+    check.that("without", without, bool(stays.any()), "at least one job left")
+    return stays
+
+
+def _factors(workload: Workload, run_time: Any, texts: list[str]) -> np.ndarray:
+    """By what the run time of each job is multiplied."""
+    factors = np.ones(len(workload))
+    if run_time is None:
+        return factors
+    expected = "a factor above 0, or one per job (an array, or a Series with the index of the jobs)"
+    if isinstance(run_time, pd.Series):
+        factors = run_time.reindex(workload.jobs.index).to_numpy(dtype=np.float64)
+    elif check.is_number(run_time):
+        factors = factors * float(run_time)
+    else:
+        factors = np.asarray(run_time, dtype=np.float64)
+    fine = factors.shape == (len(workload),) and bool((factors > 0).all())
+    fine = fine and bool(np.isfinite(factors).all())
+    check.that("run_time", run_time, fine, expected)
+    other = factors[factors != 1.0]
+    times = f"run times × {other[0]:g}" if np.unique(other).size == 1 else "other run times"
+    all_jobs = other.size == factors.size
+    texts.append(times if all_jobs else f"{times} of {count(int(other.size), 'job')}")
+    return factors
