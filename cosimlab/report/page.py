@@ -26,6 +26,8 @@ LEAST_SHADE = 1.0
 """Width of a shaded stretch at least, so that short ones are seen."""
 
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4")
+MOST_WORDS = 25
+"""Words of a finding."""
 MOST_ROWS = 20
 """Rows of a table on the page; `Report.tables` has all."""
 
@@ -36,6 +38,7 @@ body { font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #111; backgro
 h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.2rem;
   border-top: 1px solid #ccc; padding-top: .8rem; }
 li { margin: .45rem 0; } .how { color: #333; } .note { color: #555; font-size: .85rem; }
+details.how { font-size: .85rem; margin: -.6rem 0 .6rem; } details.how p { margin: .3rem 0; }
 svg { display: block; width: 100%; max-width: 34rem; height: auto; margin: .8rem 0; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .82rem; margin: .6rem 0; }
 caption { text-align: left; font-weight: 600; padding: .2rem 0; }
@@ -59,13 +62,15 @@ class Section:
         One word, the key in `Report`.
     title : str
     findings : tuple of str
-        Sentences, each with its interval and data.
+        Sentences of at most `MOST_WORDS` words, with intervals.
     pictures : tuple of str
         SVG.
     tables : dict of str to pd.DataFrame
         By caption.
     how_to_read : str
         How to read pictures and tables.
+    computed : dict of str to str
+        How a finding was computed, by the finding; folded behind it.
     """
 
     name: str
@@ -74,6 +79,7 @@ class Section:
     pictures: tuple[str, ...] = ()
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     how_to_read: str = ""
+    computed: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join([self.title, *(f"- {finding}" for finding in self.findings)])
@@ -92,7 +98,16 @@ class Section:
         display(HTML(self._sentences()), *map(SVG, self.pictures), after)
 
     def _sentences(self) -> str:
-        return "".join(f"<p>{html.escape(finding)}</p>" for finding in self.findings)
+        return "".join(map(self._sentence, self.findings))
+
+    def _sentence(self, finding: str) -> str:
+        """A finding; how it was computed is folded behind it."""
+        sentence = f"<p>{html.escape(finding)}</p>"
+        how = self.computed.get(finding)
+        if not how:
+            return sentence
+        summary = "<summary>How this was computed</summary>"
+        return f'{sentence}<details class="how">{summary}<p>{html.escape(how)}</p></details>'
 
     def _how_to_read(self) -> str:
         how = f'<p class="how"><em>How to read it.</em> {html.escape(self.how_to_read)}</p>'

@@ -5,14 +5,15 @@ processors per node (MaxProcs ÷ MaxNodes, a whole number) and at least 99 % of 
 multiples of c, jobs hold whole nodes, and c processors count as one node. Elsewhere jobs share
 nodes, and each processor counts as a node. The account says which of the two it is.
 
-The header says how many jobs (MaxJobs) and records (MaxRecords) the log had. Where the file has fewer,
-as after cleaning, the account says how many it lacks. It quotes each Note.
+The header says how many jobs (MaxJobs) and records (MaxRecords) the log had. Where the file has
+fewer, as after cleaning, the account says how many it lacks. It quotes each Note.
 
 Second 0 is UnixStartTime, in the zone of TimeZoneString, or else in that of TimeZone, its seconds
 ahead of UTC, or else in UTC.
 """
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -63,6 +64,14 @@ def note_header(header: dict[str, str], notes: list[str], records: int, account:
     account.add("noted", f"of {promised:,} {ABSENT}", max(0, promised - records))
     for note in notes:
         account.add("noted", f'the header says: "{note}"', records)
+
+
+def absent_share(reasons: Iterable[str], records: Iterable[int]) -> float:
+    """Share of the header's records that the file lacks, by the entries of an account; else 0."""
+    for reason, absent in zip(reasons, records, strict=True):
+        if reason.endswith(ABSENT):
+            return absent / int(reason.split()[1].replace(",", ""))
+    return 0.0
 
 
 def infer_cores(header: dict[str, str], processors: pd.Series, account: Account) -> int:

@@ -36,8 +36,19 @@ def correlation(workload: Workload) -> float:
 
 def test_a_policy_that_made_the_log_explains_it():
     assert correlation(queue([0, 1, 2, 3])) == 1
-    finding = policies_section(open_log(example_log(jobs=300), budget=1))
-    assert "which jobs waited longer (rank correlation" in finding.findings[0]
+    section = policies_section(open_log(example_log(), budget=1))
+    assert "EASY describes this site: rank correlation 0.61, mean wait 9.5 h" in section.findings[1]
+    assert "0.5 or more" in section.computed[section.findings[1]] and section.tables
+
+
+def test_where_no_policy_describes_the_site_one_sentence_is_all():
+    """The waits are those of FCFS in reverse order, or three times as long."""
+    for waits in ([3, 2, 1, 0], [0, 3, 6, 9]):
+        section = policies_section(open_log(queue(waits), budget=1))
+        (finding,) = section.findings
+        assert finding.startswith("No policy tried describes this site; ")
+        assert "rank correlation" in finding and "recorded" in finding
+        assert not section.tables and not section.pictures
 
 
 def test_a_policy_that_reverses_the_log_does_not_and_jobs_without_a_start_do_not_count():

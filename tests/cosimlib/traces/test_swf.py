@@ -242,7 +242,7 @@ def test_real_logs_have_their_jobs_nodes_and_dropped_records(
 
 
 def test_only_a_status_whose_job_has_another_record_marks_a_part(tmp_path):
-    """Job 1 was checkpointed once; in logs whose statuses are exit codes, 2 is a job that failed."""
+    """Job 1 has two parts; where statuses are exit codes, 2 is a job that failed."""
     line = "{} {} 0 10 4 -1 -1 4 60 -1 {} 1 1 1 1 1 -1 -1"
     rows = [(1, 0, 2), (1, 5, 4), (1, 0, 1), (2, 7, 2), (3, 8, 3), (4, 9, 127)]
     path = tmp_path / "codes.swf"
