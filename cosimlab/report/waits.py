@@ -62,7 +62,8 @@ SIGNS = "The last picture shows what was asked for by jobs that waited although 
 CAUSED = (
     "The record does not say why a job waits, but shows signs, of which the first that holds "
     "counts: {closed}the partition or queue is full; no job starts anywhere for hours; the user "
-    "has other jobs running. Holds, dependencies, reservations and nodes out of service leave no sign."
+    "has other jobs running. Holds, dependencies, reservations and nodes out of service leave no "
+    "sign."
 )
 CLOSED_SIGN = "the machine is closed, or will be before the requested time ends; "
 
