@@ -12,7 +12,7 @@ weeks are all drawn anew with replacement (days, if the log has fewer than eight
 contains the log's own value.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -65,6 +65,12 @@ MOST_ABSENT = 0.1
 
 Make = TypeVar("Make", bound=Callable[..., Section])
 """A function that makes a section of a log."""
+
+UNITS = {"cores": "core", "gpus": "GPU"}
+"""What is counted instead of nodes, and its name in sentences."""
+
+MOST_NAMED = 12
+"""Partitions that an error names."""
 
 NO_WINDOWS = pd.DataFrame(columns=["start", "end", "known_from"], dtype=float)
 
@@ -145,6 +151,9 @@ def open_log(
     trace: str | Path | Workload = SYNTHETIC,
     *,
     cores_per_node: int | None = None,
+    unit: str | None = None,
+    partition: str | None = None,
+    columns: Mapping[str, str] | None = None,
     nodes: int | None = None,
     system: System | None = None,
     memory_per_node: float | None = None,
@@ -160,6 +169,12 @@ def open_log(
         ``"synthetic"`` for `example_log`, a name or path for `traces.load`, or jobs.
     cores_per_node : int, optional
         For `traces.load`.
+    unit : {"nodes", "cores", "gpus"}, optional
+        What a node of the log is, for formats that record several.
+    partition : str, optional
+        Only the jobs of this partition or, if there is none of this name, queue.
+    columns : mapping of str to str, optional
+        Names of a CSV's columns by ours: ``{"submit_time": "queued"}``.
     nodes : int, optional
         Size of the machine, if the log's is missing or wrong.
     system : System, optional
@@ -181,7 +196,9 @@ def open_log(
         check.that("nodes", nodes, nodes is None, "None, as the synthetic log knows its machine")
         read = example_log(seed)
     else:
-        read = traces.load(trace, cores_per_node=cores_per_node, verbose=False)
+        read = _loaded(trace, cores_per_node, unit, columns)
+    if partition is not None:
+        read = _of_partition(read, partition)
     if system is not None:
         check.instance("system", system, System)
         read = replace(read, machine=system)
@@ -215,8 +232,47 @@ def open_log(
     workload = schedule.workload
     if held.most > held.nodes:
         workload = workload.noted("noted", held.note, held.jobs)
-    used, unit, windows = share_used(schedule, read), unit_of(read), _windows(schedule, lacks)
-    return Log(workload, machine, schedule, lacks, used, held, windows, unit, seed, budget)
+    used, windows = share_used(schedule, read), _windows(schedule, lacks)
+    named = UNITS.get(unit or "", unit_of(read))
+    return Log(workload, machine, schedule, lacks, used, held, windows, named, seed, budget)
+
+
+def _loaded(
+    trace: str | Path,
+    cores_per_node: int | None,
+    unit: str | None,
+    columns: Mapping[str, str] | None,
+) -> Workload:
+    """The log of a name or a path."""
+    check.choice("unit", unit or "nodes", ("nodes", *UNITS))
+    if columns is not None:
+        return traces.read_columns(trace, columns=columns, verbose=False)
+    options: dict[str, Any] = {}
+    if unit == "cores" and traces.recognize(trace) == "swf":
+        fine = cores_per_node in (None, 1)
+        check.that("cores_per_node", cores_per_node, fine, "1, as cores are counted")
+        cores_per_node = 1
+    elif unit in UNITS:
+        options["unit"] = unit
+    return traces.load(trace, cores_per_node=cores_per_node, verbose=False, **options)
+
+
+def _of_partition(read: Workload, name: str) -> Workload:
+    """The jobs of a partition or queue, on its part of the machine if the log knows its size."""
+    labels = {column: read.column(column) for column in ("partition", "queue")}
+    column = next((each for each, names in labels.items() if (names == name).any()), None)
+    if column is None:
+        known = sorted({*labels["partition"].dropna(), *labels["queue"].dropna()})
+        listed = ", ".join(map(repr, known[:MOST_NAMED])) or "none"
+        raise ValueError(f"{read.name}: no partition {name!r}; expected one of {listed}")
+    chosen = (labels[column] == name).fillna(False).to_numpy(dtype=bool)
+    machine = read.machine
+    parts = {} if machine is None else machine.partitions
+    part = None
+    if machine is not None and name in parts:
+        part = replace(machine, partitions={name: parts[name]})
+    kept = read.keep(chosen, f"not of {column} {name}")
+    return replace(kept, name=f"{read.name}, {column} {name}", machine=part)
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:

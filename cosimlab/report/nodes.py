@@ -22,7 +22,7 @@ from cosimlab.report.log import (
     weeks_of,
     window_name,
 )
-from cosimlab.report.page import Section, cell, dot_chart, line_chart
+from cosimlab.report.page import Section, capital, cell, dot_chart, line_chart
 from cosimlib import checks as check
 from cosimlib.display import count, percent
 from cosimlib.eviction import EvictionProblem, solve_spectrum
@@ -210,7 +210,7 @@ def bursts_section(
         high=high,
     )
     tables = {
-        f"{unit}-hours lost by a burst (mean)".capitalize(): pd.concat(parts, names=["machine"]),
+        capital(f"{unit}-hours lost by a burst (mean)"): pd.concat(parts, names=["machine"]),
         "The same by deadline (p90: at 9 moments of 10 at most)": pd.concat(
             costs, names=["machine"]
         ),
@@ -234,9 +234,9 @@ def bursts_section(
 def checkpoint_machines(machine: System, *, unit: str = "node") -> list[System]:
     """Machine with known memory and file system, else a range of two machines.
 
-    If the log's `unit` is a processor, one has its part of a node with `PROCESSORS`.
+    If the log's `unit` is a processor or core, one has its part of a node with `PROCESSORS`.
     """
-    made, part = [], PROCESSORS if unit == "processor" else 1
+    made, part = [], PROCESSORS if unit in ("processor", "core") else 1
     for kind in (SMALL, THETA):
         total = _known(machine.aggregate_bandwidth, kind.aggregate_bandwidth)
         own = min(kind.node_bandwidth / part, total)
@@ -474,10 +474,10 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     table = lent.set_index("hours").rename(columns=LENT)
     picture = line_chart(table, f"hours for which {unit}s are lent", f"{unit}s")
     how_to_read = (
-        f"{unit}s that are idle for so many hours in a row, known in hindsight; who lends without "
-        "knowing the future has to take some back."
-    ).capitalize()
-    tables = {f"{unit}s to lend, by hours".capitalize(): table}
+        f"{capital(unit)}s that are idle for so many hours in a row, known in hindsight; who lends "
+        "without knowing the future has to take some back."
+    )
+    tables = {capital(f"{unit}s to lend, by hours"): table}
     computed = {finding: how}
     return Section("lending", title, (finding,), (picture,), tables, how_to_read, computed)
 
@@ -533,7 +533,7 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
         f"often as is best. To start and save one takes {overhead:g} min."
     )
     tables = {
-        f"{unit}-hours by use".capitalize(): groups[[*PARTS.values()][:-1]].sum(),
+        capital(f"{unit}-hours by use"): groups[[*PARTS.values()][:-1]].sum(),
         "The same by week, and the part of the machine that works": table,
     }
     computed = {finding: how}

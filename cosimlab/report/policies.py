@@ -133,16 +133,15 @@ def policies_section(log: Log) -> Section:
     base, nearest = _describes(table)
     if base is None:
         return Section("policies", title, (nearest,), computed={nearest: BOUNDS})
-    ranked = f"{BOUNDS} The bounds are met by {base}: {_fit(table, base)}."
     tables = {"All jobs of the log": table}
     compared, why = _compared(log, runs, base)
     if compared is None:
-        computed = {f"Which policy is better is open: {why}.": ranked}
+        computed = {f"Which policy is better is open: {why}.": ""}
         means = table[["mean wait (h)"]].set_axis(["mean of the log"], axis=1)
     else:
         sentence, how = _best(compared)
         open_always = " These numbers are of a machine that never closes." * bool(len(calendar))
-        computed = {sentence: f"{how}{open_always} {ranked}"}
+        computed = {sentence: f"{how}{open_always}"}
         values = compared.rows("value", measure="wait_time", statistic="mean").set_index("policy")
         means = values[["log", "low", "high"]].astype(float) / HOUR
         means = means.rename(columns={"log": "mean of the log, and its interval"})
@@ -150,7 +149,7 @@ def policies_section(log: Log) -> Section:
         tables[f"Ratios to {base}, with intervals"] = ratios[ratios["against"] == base].set_index(
             "policy"
         )[["measure", "log", "low", "high", "verdict"]]
-    computed[nearest] = ranked
+    computed[nearest] = BOUNDS
     how_to_read = (
         "Every policy schedules the same jobs, with their own submissions, requests and run times; "
         "EASY (sjbf) backfills by shortest request. Intervals show how much the mean varies "
