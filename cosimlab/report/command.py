@@ -10,10 +10,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from cosimlab.report.history import (
+    change_section,
+    months_section,
+    outcomes_section,
+    requests_section,
+)
 from cosimlab.report.log import Log, open_log
 from cosimlab.report.nodes import bursts_section, fillers_section, lending_section
 from cosimlab.report.overview import Change, Tile, changes, picture, tiles
-from cosimlab.report.page import Section, document, table_html, tiles_html
+from cosimlab.report.page import Section, capital, document, table_html, tiles_html
 from cosimlab.report.policies import policies_section, timesharing_section
 from cosimlab.report.waits import log_section, starts_section, waits_section
 from cosimlib import checks as check
@@ -31,7 +37,11 @@ SECTIONS = (
     fillers_section,
     lending_section,
     timesharing_section,
+    months_section,
+    outcomes_section,
+    requests_section,
 )
+"""Sections in order; one that is None stays away."""
 
 Say = Callable[[str], None]
 
@@ -133,6 +143,7 @@ def report(
     bandwidth: float | None = None,
     seed: int = 0,
     budget: float = 60.0,
+    since: str | float | None = None,
     progress: Say | None = None,
 ) -> Report:
     """Report on a job log: how the machine is used, who waits, and what would change that.
@@ -152,6 +163,8 @@ def report(
         Seed of logs drawn anew, and of the memory of jobs.
     budget : float, default 60.0
         Approximate CPU seconds for a log of 250,000 jobs; it limits the number of logs drawn anew.
+    since : str or float, optional
+        A date, or seconds of the log: the report compares the weeks before and after it.
     progress : callable, optional
         Called with a line of text before each section.
 
@@ -179,13 +192,16 @@ def report(
             budget=budget,
         )
     )
-    sections = []
+    sections: list[Section] = []
     for make in SECTIONS:
         say(f"{make.__name__.removesuffix('_section')}: {len(opened.workload):,} jobs")
-        sections.append(make(opened))
+        section = make(opened)
+        sections += [section] if section is not None else []
+    if since is not None:
+        sections.append(change_section(opened, since=since))
     jobs = count(len(opened.schedule.workload), "job")
     basis = (
-        f"{opened.schedule.policy} schedule of {jobs} on {opened.machine.name}; seed "
+        f"{capital(opened.schedule.policy)} schedule of {jobs} on {opened.machine.name}; seed "
         f"{opened.seed}, budget {opened.budget:g} s."
     )
     if opened.unit != "node":
@@ -220,6 +236,7 @@ def parser() -> argparse.ArgumentParser:
         help="columns of a CSV, such as submit_time=queued,run_time=elapsed,nodes=size",
     )
     add("--cores", type=int, help="processors per node; default: the log's")
+    add("--since", metavar="DATE", help="compare the weeks before and after it, as 2024-03-01")
     add("--memory", type=float, metavar="GB", help="memory per node; default: a range")
     add("--bandwidth", type=float, help="of the parallel file system, GB/s; default: a range")
     add("--seed", type=int, default=0, help="random seed; default: 0")
@@ -265,7 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             seed=given.seed,
             budget=given.budget,
         )
-        made = report(log, progress=say)
+        made = report(log, since=given.since, progress=say)
         say(f"wrote {made.to_html(given.output)}")
         print(made)
         return 0

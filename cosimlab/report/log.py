@@ -63,7 +63,7 @@ MOST_MISSING = 0.01
 MOST_ABSENT = 0.1
 """Share of the header's records that a file may lack and still show what is idle."""
 
-Make = TypeVar("Make", bound=Callable[..., Section])
+Make = TypeVar("Make", bound=Callable[..., Section | None])
 """A function that makes a section of a log."""
 
 UNITS = {"cores": "core", "gpus": "GPU"}
@@ -105,7 +105,7 @@ class Log:
         Of logs drawn anew, and of the memory of jobs.
     budget : float
         CPU seconds, about, for a log of 250,000 jobs.
-    sections : dict of str to Section
+    sections : dict of str to Section or None
         Sections of this log that have been made, by the names of their functions (see `made_once`).
     kept : dict of str to pd.DataFrame
         Tables that several parts of a report use, once they are computed.
@@ -121,7 +121,7 @@ class Log:
     unit: str = "node"
     seed: int = 0
     budget: float = 60.0
-    sections: dict[str, Section] = field(default_factory=dict, init=False, repr=False)
+    sections: dict[str, Section | None] = field(default_factory=dict, init=False, repr=False)
     kept: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -137,7 +137,7 @@ def made_once(make: Make) -> Make:
     """
 
     @wraps(make)
-    def section(log: Log, **knobs: Any) -> Section:
+    def section(log: Log, **knobs: Any) -> Section | None:
         if knobs:
             return make(log, **knobs)
         if make.__name__ not in log.sections:

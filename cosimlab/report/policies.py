@@ -131,6 +131,7 @@ def policies_section(log: Log) -> Section:
     runs, left_out = replay(log.workload, most=MOST_WAITING, calendar=calendar)
     table = compare_to_recorded(runs)
     base, nearest = _describes(table)
+    log.kept["policies"] = table
     if base is None:
         return Section("policies", title, (nearest,), computed={nearest: BOUNDS})
     tables = {"All jobs of the log": table}
@@ -172,6 +173,12 @@ BOUNDS = (
     f"correlation (Spearman's) of {LEAST_RANK:g} or more, and its mean wait is at most "
     f"{MOST_OFF:g} times larger or smaller than the recorded one."
 )
+
+
+def described_by(log: Log) -> str | None:
+    """The policy that describes a site, if any, once its `policies_section` has been made."""
+    table = log.kept.get("policies")
+    return None if table is None else _describes(table)[0]
 
 
 def _describes(table: pd.DataFrame) -> tuple[str | None, str]:

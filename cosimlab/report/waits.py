@@ -448,15 +448,12 @@ def _idle_findings(log: Log) -> tuple[dict[str, str], list[str], dict[str, pd.Da
 def _cause(shares: pd.Series) -> str:
     """Finding: how much of the waiting has no visible cause, and the likeliest of the others."""
     visible = shares.drop("other")
-    words = [f"for {percent(shares['other'])} of such waiting the record shows no cause"]
+    kinds = {"other": "the record shows no cause"} if shares["other"] > 0 else {}
     if visible.iloc[0] > 0:
-        words.append(f"for {percent(visible.iloc[0])} {CAUSES[visible.index[0]]} may be the cause")
-    if shares["other"] == 0:
-        words = words[1:]
-    elif shares.index[0] != "other":
-        words = words[::-1]
-    sentence = "; ".join(words)
-    return f"{sentence[0].upper()}{sentence[1:]}."
+        kinds[visible.index[0]] = f"{CAUSES[visible.index[0]]} may be the cause"
+    first, *others = sorted(kinds, key=lambda kind: -shares[kind])
+    more = "".join(f"; for {percent(shares[kind])} {kinds[kind]}" for kind in others)
+    return f"For {percent(shares[first])} of such waiting {kinds[first]}{more}."
 
 
 def _capacity(schedule: Schedule, label: np.ndarray) -> np.ndarray:
