@@ -76,8 +76,8 @@ def months_section(log: Log) -> Section | None:
     shaded = log.windows[["start", "end"]].to_numpy()
     drawn = panels_chart(panels, float(edges[-1]), began, shaded)
     how = (
-        f"Months with at least {SHORTEST_MONTH:g} days and {FEWEST} jobs, from the first start of the "
-        "log on. Waits are of the jobs that are submitted in the month."
+        f"Months with at least {SHORTEST_MONTH:g} days and {FEWEST} jobs, from the log's first "
+        "start on. Waits are of the jobs that are submitted in the month."
     )
     computed = {f"{finding}.": how}
     tables = {"Use and waits by month": table}
@@ -132,7 +132,7 @@ def outcomes_section(log: Log) -> Section | None:
     interval = interval_of(at, work.where(outcome.isin(lost.index), 0.0), work, seed=log.seed)
     parts = ", ".join(f"{percent(share)} {name}" for name, share in lost.items())
     finding = (
-        f"Jobs that did not complete hold {percent(lost.sum())} of the {log.unit}-hours"
+        f"Incomplete jobs hold {percent(lost.sum())} of the {log.unit}-hours"
         f"{interval.text(percent)}: {parts}."
     )
     how = (
@@ -157,8 +157,8 @@ def requests_section(log: Log) -> Section | None:
     interval = interval_of(at, used, asked, seed=log.seed)
     half = (jobs["run_time"] / jobs["requested_time"]).median()
     finding = (
-        f"Jobs use {percent(used.sum() / asked.sum())} of the {log.unit}-hours that they request"
-        f"{interval.text(percent)}; half of them use {percent(half)} of their time or less."
+        f"Jobs use {percent(used.sum() / asked.sum())} of their requested {log.unit}-hours"
+        f"{interval.text(percent)}; half use {percent(half)} of their time or less."
     )
     how = f"Run time beyond the requested time does not count. {interval.basis}"
     computed = {finding: how} | _exact_requests(log)

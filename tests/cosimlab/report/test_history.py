@@ -1,4 +1,4 @@
-"""Months, outcomes, requests, before and after a date: closed forms, and sections that stay away."""
+"""Months, outcomes, requests, before and after: closed forms, sections that stay away."""
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,8 @@ def test_months_have_their_use_and_waits():
     assert table.index.tolist() == ["2024-01", "2024-02", "2024-03", "2024-04", "2024-05"]
     assert table["mean wait (h)"].tolist() == [1, 2, 1, 1, 1]
     assert table["utilization"].iloc[1:4].to_numpy() == pytest.approx(0.25, abs=0.01)
-    assert table["jobs"].sum() == 200 and table["days"].sum() == pytest.approx(139.8, abs=0.5)
+    assert table["jobs"].sum() == 199, "the first job is submitted before the first start"
+    assert table["days"].sum() == pytest.approx(139.8, abs=0.5)
     assert "the mean wait from 1 h (2024-01) to 2 h (2024-02)" in section.findings[0]
 
 
@@ -60,15 +61,15 @@ def test_outcomes_are_node_hours_by_status():
     assert shares["timed out"] == pytest.approx(2 / 11)
     assert shares["failed"] == shares["cancelled"] == pytest.approx(1 / 11)
     said = section.findings[0]
-    assert said.startswith("Jobs that did not complete hold 36.4 % of the node-hours")
+    assert said.startswith("Incomplete jobs hold 36.4 % of the node-hours")
     assert "18.2 % timed out" in said and "9.09 % cancelled" in said
 
 
 def test_requests_are_used_in_part():
     log = open_log(weekly(10, [0] * 10), budget=1)
     section = requests_section(log)
-    assert section.findings[0].startswith("Jobs use 50 % of the node-hours that they request")
-    assert "half of them use 50 %" in section.findings[0]
+    assert section.findings[0].startswith("Jobs use 50 % of their requested node-hours")
+    assert "half use 50 %" in section.findings[0]
     (table,) = section.tables.values()
     assert table["share used"].tolist() == [0.5] and table.index.tolist() == ["5–16 nodes"]
 
@@ -92,8 +93,8 @@ def test_before_and_after_are_compared_also_at_equal_load():
     run_time = np.repeat(load, 10) * WEEK / 10
     log = weekly(24, wait.tolist(), run_time=run_time, requested_time=2 * run_time)
     lighter = change_section(open_log(log, budget=1), since=12 * WEEK)
-    assert lighter.findings[0].startswith("Since day 84.0, jobs wait 0.5")
-    assert not lighter.findings[1].endswith("waits rose.")
+    assert lighter.findings[0].startswith("Since day 84.0, jobs wait 0.4")
+    assert lighter.findings[1].endswith("whether waits changed is open.")
     for each in (*section.findings, *lighter.findings):
         assert len(each.split()) <= MOST_WORDS and outside_of_their_interval(each) == []
 
@@ -109,9 +110,8 @@ def test_weeks_around_a_date_are_whole():
 def test_sections_stay_away_where_the_log_cannot_tell():
     plain = weekly(10, [0] * 10)
     log = open_log(Workload(plain.jobs.drop(columns="requested_time"), "log", plain.machine))
-    assert [make(log) for make in (months_section, outcomes_section, requests_section)] == [
-        None
-    ] * 3
+    for make in (months_section, outcomes_section, requests_section):
+        assert make(log) is None
     codes = open_log(weekly(10, [0] * 10, status=np.tile([0, 1, 127, 1, 1], 20)))
     assert outcomes_section(codes) is None, "exit codes are no statuses"
     names = [section.name for section in lab.report(log, budget=1).sections]
