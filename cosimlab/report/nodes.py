@@ -449,7 +449,8 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     if "idle nodes" in log.lacks:
         why = "What could be lent is open, as the record does not show which nodes are idle."
         return Section("lending", title, (why,))
-    first, last = log.schedule.span
+    # Before its first start a log does not show what was idle.
+    first, last = float(log.schedule.start_time.min()), log.schedule.span[1]
     lent = lendable_nodes(log.schedule, first, last, leases, windows=log.windows)
     unit = log.unit
     if lent.empty:
@@ -466,8 +467,8 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
         f"for {hours} h in a row{log.simulated}{few}."
     )
     how = (
-        f"From each whole hour of the log. At 9 hours of 10 it is at least {row['p10']:,.0f}. "
-        f"{interval.basis}"
+        "From each whole hour since the first start. At 9 hours of 10 it is at least "
+        f"{row['p10']:,.0f}. {interval.basis}"
     )
     if len(log.windows):
         how += f" In the {count(len(log.windows), 'window')} of a closed machine nothing is lent."
@@ -524,8 +525,8 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
         f"The mean over {count(len(weekly), 'week')}, evenly from the log, and their range. There "
         f"are always enough fillers. Jobs leave {percent(_left(groups))} of the {unit}-hours."
     )
-    shown = (100 * cost).set_axis(["mean, and range over the weeks", "low", "high"], axis=1)
-    picture = dot_chart(shown, f"percent of the {unit}-hours left, spent or lost")
+    shown = (100 * cost).set_axis(["mean, and range of weeks", "low", "high"], axis=1)
+    picture = dot_chart(shown, "percent spent on starts and saves")
     how_to_read = (
         "The jobs of these weeks are scheduled by conservative backfilling, once a minute; fillers "
         f"take {unit}s that are idle when a minute begins. They are saved each minute, or before a "

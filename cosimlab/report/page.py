@@ -42,7 +42,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top:
 li { margin: .45rem 0; } .how { color: #333; } .note { color: #555; font-size: .85rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.6rem, 1fr)); gap: .6rem; }
 .tiles div { border: 1px solid #ccc; border-radius: 4px; padding: .5rem .6rem; }
-.tiles strong { display: block; font-size: 1.3rem; line-height: 1.2; }
+.tiles strong { display: block; font-size: 1.15rem; white-space: nowrap; }
 .tiles span { display: block; font-size: .9rem; } .tiles small { color: #555; }
 details.how { font-size: .85rem; margin: -.6rem 0 .6rem; } details.how p { margin: .3rem 0; }
 svg { display: block; width: 100%; max-width: 34rem; height: auto; margin: .8rem 0; }

@@ -571,7 +571,11 @@ def _backtested(log: Log) -> tuple[Backtest | None, str]:
         tested = backtest(log.schedule, instants=number, futures=FUTURES, seed=log.seed)
     except ValueError:
         return None, "too few jobs wait after the first sixth of the log"
-    return (tested, "") if tested.instants > FEW_INSTANTS else (None, tested.sentence)
+    return (
+        (tested, "")
+        if tested.instants > FEW_INSTANTS
+        else (None, tested.sentence.removeprefix("not judged: "))
+    )
 
 
 def _starts_findings(tested: Backtest, methods: list[str], seed: int) -> dict[str, str]:
