@@ -146,10 +146,7 @@ def policies_section(log: Log) -> Section:
         values = compared.rows("value", measure="wait_time", statistic="mean").set_index("policy")
         means = values[["log", "low", "high"]].astype(float) / HOUR
         means = means.rename(columns={"log": "mean of the log, and its interval"})
-        ratios = compared.rows("ratio", statistic="mean")
-        tables[f"Ratios to {base}, with intervals"] = ratios[ratios["against"] == base].set_index(
-            "policy"
-        )[["measure", "log", "low", "high", "verdict"]]
+        tables[f"Ratios to {base}, with intervals"] = _ratios(compared)
     computed[nearest] = BOUNDS
     how_to_read = (
         "Every policy schedules the same jobs, with their own submissions, requests and run times; "
@@ -345,6 +342,16 @@ def _best(compared: Comparison) -> tuple[str, str]:
         return f"No policy tried waits less than {today}, {own} on average: {name} {span}.", how
     would = _would_decide(ratio, least, most)
     return f"Whether {name} waits less than {today} is open: {span}.", f"{would} {how}"
+
+
+def _ratios(compared: Comparison) -> pd.DataFrame:
+    """Ratios of means to the base; open, without an interval, where it leaves out the ratio."""
+    rows = compared.rows("ratio", statistic="mean")
+    rows = rows[rows["against"] == compared.policies[0]].set_index("policy")
+    table = rows[["measure", "log", "low", "high", "verdict"]]
+    outside = (table["log"] < table["low"]) | (table["log"] > table["high"])
+    table = table.assign(verdict=table["verdict"].astype("object").mask(outside, "open"))
+    return table.assign(low=table["low"].mask(outside), high=table["high"].mask(outside))
 
 
 def _would_decide(ratio: float, low: float, high: float) -> str:
