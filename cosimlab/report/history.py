@@ -193,7 +193,9 @@ def _exact_requests(log: Log) -> dict[str, str]:
     policies_section(log)
     base = described_by(log)
     if base is None:
-        return {"What exact requests would bring is open: no policy describes this site.": ""}
+        return {
+            "What exact requests would bring is open: no policy is known to describe this site.": ""
+        }
     workload = log.workload
     exact = workload.jobs.assign(requested_time=workload.jobs["run_time"].clip(lower=1.0))
     calendar = Calendar(log.windows)

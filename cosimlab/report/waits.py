@@ -49,7 +49,7 @@ QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 CAUSES = {
-    "closure": "a closed machine, or one about to close",
+    "closure": "a closed or closing machine",
     "partition": "a full partition or queue",
     "standstill": "an outage, maintenance, or a large reservation",
     "user": "a limit per user, or a dependency",

@@ -52,8 +52,8 @@ def test_closed_mondays_are_said_listed_and_shaded(mondays):
 def test_closures_are_a_cause_of_waits_while_nodes_were_idle(mondays):
     section = waits_section(mondays)
     causes = section.tables["node-hours waited while enough nodes were idle"]
-    assert causes.index[0] == "a closed machine, or one about to close"
-    assert "about to close may be the cause" in section.findings[3]
+    assert causes.index[0] == "a closed or closing machine"
+    assert "a closed or closing machine may be the cause" in section.findings[3]
 
 
 def test_policies_keep_the_closures_of_the_log(mondays):

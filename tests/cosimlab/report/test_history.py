@@ -78,7 +78,7 @@ def test_exact_requests_are_told_where_a_policy_describes_the_site():
     told = requests_section(open_log(example_log(), budget=1)).findings
     assert told[1].startswith("Under EASY, with exact requests the mean wait would be ")
     unlike = requests_section(open_log(weekly(10, [9] * 10), budget=1)).findings
-    assert unlike[1].endswith("is open: no policy describes this site.")
+    assert unlike[1].endswith("is open: no policy is known to describe this site.")
 
 
 def test_before_and_after_are_compared_also_at_equal_load():

@@ -16,11 +16,15 @@ from cosimlab.report import (
     fillers_section,
     lending_section,
     log_section,
+    months_section,
     open_log,
+    outcomes_section,
     policies_section,
+    waits_section,
 )
 from cosimlab.report.command import main
 from cosimlab.report.nodes import SMALL, checkpoint_machines, fine_step
+from cosimlab.report.overview import tiles
 from cosimlab.report.page import MOST_WORDS, axis, cell, hours_axis, line_chart, table_html
 from cosimlab.report.waits import _was
 from cosimlib.system import THETA, System
@@ -266,3 +270,23 @@ def test_one_job_holds_and_one_window_was_known():
     section = log_section(open_log(cs.Workload(pd.DataFrame(jobs), "one", System.of(4)), budget=1))
     assert section.findings[0].startswith("1 job holds 50 % of 4 nodes")
     assert (_was(1), _was(2)) == ("was", "were")
+
+
+REAL = (
+    "KTH-SP2-1996-2.1-cln",
+    "SDSC-SP2-1998-4.2-cln",
+    "HPC2N-2002-2.2-cln",
+    "theta-2023-prod",
+    "mira-2018-aug27-dec31",
+)
+
+
+@pytest.mark.traces
+@pytest.mark.parametrize("name", REAL)
+def test_findings_on_real_logs_are_short_and_inside_their_intervals(trace_path, name):
+    log = open_log(trace_path(f"{name}.swf.gz"), budget=1)
+    quick = (log_section, waits_section, lending_section, months_section, outcomes_section)
+    for section in filter(None, (make(log) for make in quick)):
+        assert all(len(each.split()) <= MOST_WORDS for each in section.findings)
+        assert outside_of_their_interval("\n".join(section.findings)) == []
+    assert len(tiles(log)) == 4
