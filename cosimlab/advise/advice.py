@@ -8,6 +8,7 @@ large, the greedy plan is used instead. It may lose more than the least, and the
 The *spectrum* of an advice is the least loss for any number of nodes and every deadline.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,10 +30,23 @@ from cosimlib.eviction import (
     solve_overlapping,
 )
 from cosimlib.eviction.problem import ACTIONS, KEEP, KILL
-from cosimlib.units import MINUTE
+from cosimlib.units import DAY, HOUR, MINUTE
 
 MEMORY = 2**28
 """Bytes of choices that the solutions of all deadlines may take together."""
+MOST_ROWS = 20
+"""Deadlines of an advice at most, but for one that is asked for."""
+SPACINGS = [
+    unit * number
+    for unit, numbers in (
+        (1, (1, 2, 5, 10, 15, 30)),
+        (MINUTE, (1, 2, 5, 10, 15, 30)),
+        (HOUR, (1, 2, 3, 6, 12)),
+        (DAY, (1, 2, 5, 10, 30, 100)),
+    )
+    for number in numbers
+]
+"""Seconds between deadlines, if they are not every step."""
 HIGHEST = 160
 """Numbers of nodes, at most, that the spectrum has a row for."""
 CELLS = 4_000_000_000
@@ -220,6 +234,7 @@ def advise(
     *,
     within: float = 15 * MINUTE,
     step: float = MINUTE,
+    by: float | None = None,
     model: CheckpointModel | str | Path | None = None,
     partition: str | None = None,
     constraint: str | None = None,
@@ -237,7 +252,10 @@ def advise(
     within : float, default 900.0
         The last deadline, seconds from now.
     step : float, default 60.0
-        Seconds between deadlines (its multiples); durations are rounded up to it.
+        Durations are rounded up to it (s). Deadlines are its multiples: all of them, or at most 20,
+        evenly.
+    by : float, optional
+        A deadline that is among them in any case.
     model : CheckpointModel or path, optional
         Checkpoint model, or its TOML file (see `read_model`); without one, jobs can only be killed.
     partition, constraint : str, optional
@@ -273,7 +291,8 @@ def advise(
     if not isinstance(model, CheckpointModel):
         model = CheckpointModel() if model is None else read_model(model)
     snapshot = Snapshot(cluster, model, partition, constraint)
-    choices = _choices(snapshot, nodes_needed, within, step)
+    check.seconds("by", by, most=within, none="for no other deadline")
+    choices = _choices(snapshot, nodes_needed, within, step, by)
     return Advice(snapshot, nodes_needed, within, step, tuple(choices))
 
 
@@ -284,9 +303,24 @@ def runs_of_deadlines(snapshot: Snapshot, deadlines: np.ndarray) -> Iterator[np.
     yield from np.split(deadlines, changes)
 
 
-def _choices(snapshot: Snapshot, needed: int, within: float, step: float) -> list[Choice]:
+def deadlines_of(within: float, step: float, by: float | None = None) -> np.ndarray:
+    """Deadlines of an advice (s): every step, or at most `MOST_ROWS` of them; and `by`."""
+    every = EvictionProblem.empty(horizon=within, step=step).deadlines
+    if every.size <= MOST_ROWS:
+        return every
+    steps = math.ceil((every.size - 1) / (MOST_ROWS - 2))
+    fitting = [round(s / step) for s in SPACINGS if s >= steps * step and (s / step).is_integer()]
+    chosen = {*range(0, every.size, fitting[0] if fitting else steps), every.size - 1}
+    if by is not None:
+        chosen.add(int(np.searchsorted(every, by + 1e-9 * step, side="right")) - 1)
+    return every[sorted(chosen)]
+
+
+def _choices(
+    snapshot: Snapshot, needed: int, within: float, step: float, by: float | None
+) -> list[Choice]:
     """The plan of each deadline."""
-    deadlines = EvictionProblem.empty(horizon=within, step=step).deadlines
+    deadlines = deadlines_of(within, step, by)
     runs = list(runs_of_deadlines(snapshot, deadlines))
     choices = []
     for run in runs:

@@ -2,11 +2,12 @@
 
 Advice is printed as text, as a JSON document, or as the commands that an operator would type.
 
-The commands are printed and never run. If jobs wait, the nodes are reserved first: waiting jobs
-would take the freed nodes, for example other tasks of a stopped array. Jobs that Slurm may requeue
-are requeued and held, so that they do not start again on the nodes that they gave up. Other jobs
-are cancelled: those that forbid requeuing, and those of `salloc` and `srun`, which Slurm refuses to
-requeue.
+The commands are printed and never run. If jobs wait, as many nodes as the burst needs are reserved
+first, free ones before others: waiting jobs would take the freed nodes, for example other tasks of
+a stopped array. Comments stand on lines of their own and have no character that a shell would act
+on, because an interactive zsh runs them as commands. Jobs that Slurm may requeue are requeued and
+held, so that they do not start again on the nodes that they gave up. Other jobs are cancelled:
+those that forbid requeuing, and those of `salloc` and `srun`, which Slurm refuses to requeue.
 """
 
 import argparse
@@ -36,10 +37,11 @@ from cosimlab.advise.text import (
     unused,
 )
 from cosimlib import checks as check
-from cosimlib.display import duration
+from cosimlib.display import count, duration
 from cosimlib.extras import needed_by
 from cosimlib.files import write_whole
 from cosimlib.traces.hosts import fold_hosts
+from cosimlib.units import DAY, HOUR
 
 DESCRIPTION = """List the jobs to stop so that a burst gets its nodes in time, at the least loss.
 This is advice only: no job is touched. Free nodes are used first, then nodes of jobs that end in
@@ -56,16 +58,24 @@ The exit status is 0 if the nodes can be free by some deadline, 3 if they cannot
 IMPOSSIBLE = 3
 FORMAT = "cosim-advise 2"
 RESERVATION = "cosim-burst"
+HARMLESS = " .,:_/%+-=@"
+"""Characters of comments, beside letters and digits, on which no shell acts."""
 
 
 OPTIONS = {
     "--within": ("15m", "TIME", "last deadline; default: 15m"),
-    "--step": ("1m", "TIME", "time between deadlines; default: 1m"),
+    "--step": (
+        "1m",
+        "TIME",
+        "least time between deadlines, of which 20 are shown; default: 1m",
+    ),
     "--by": (None, "TIME", "list jobs for this deadline; default: the last"),
     "--partition": (None, "NAME", "only nodes of this partition"),
     "--constraint": (None, "FEATURES", "only nodes with these features, such as 'a&(b|c)'"),
     "--model": (None, "FILE", "checkpoint model of applications (TOML)"),
     "--now": (None, "SECONDS", "time of the saved output, since 1970, if the output lacks it"),
+    "--duration": ("1h", "TIME", "for --commands: how long the burst lasts; default: 1h"),
+    "--user": (None, "NAME", "for --commands: who runs the burst; default: whoever types them"),
     "--when": (None, "TIME", "instead: when would a job of this length start?"),
     "--history": (None, "FILE", "output of sacct, for --when"),
     "--html": (None, "FILE", "write a figure of the least loss for any number of nodes"),
@@ -107,6 +117,8 @@ OF_ADVICE = (
     "model",
     "json",
     "commands",
+    "duration",
+    "user",
     "explain",
     "html",
     "watch",
@@ -188,6 +200,7 @@ def _advice(chosen: argparse.Namespace) -> Advice:
         read_cluster(*chosen.files, now=chosen.now),
         within=within,
         step=step,
+        by=None if chosen.by is None else seconds_of(chosen.by, "--by"),
         model=model,
         partition=chosen.partition,
         constraint=chosen.constraint,
@@ -199,7 +212,8 @@ def _print(chosen: argparse.Namespace, advice: Advice) -> None:
     if chosen.json:
         print(json.dumps(document_of(advice), indent=1, ensure_ascii=False, allow_nan=False))
     elif chosen.commands:
-        print("\n".join(commands_of(advice, by)))
+        lasts = seconds_of(chosen.duration, "--duration", above=0)
+        print("\n".join(commands_of(advice, by, lasts=lasts, user=chosen.user)))
     else:
         print(text_of(advice, by))
         if chosen.explain:
@@ -254,14 +268,31 @@ def document_of(advice: Advice) -> dict[str, Any]:
     }
 
 
-def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
+def commands_of(
+    advice: Advice,
+    deadline: float | None = None,
+    *,
+    lasts: float = HOUR,
+    user: str | None = None,
+) -> list[str]:
     """Commands to type, one per line, in order of time; lines that begin with # explain them.
+
+    Parameters
+    ----------
+    advice : Advice
+    deadline : float, optional
+        Seconds from now; by default the last.
+    lasts : float, default 3600.0
+        Seconds that the burst lasts: its nodes are reserved until so long after the deadline.
+    user : str, optional
+        Who runs the burst; by default whoever types the commands.
 
     Raises
     ------
     ValueError
         If the nodes cannot be had by the deadline.
     """
+    check.seconds("lasts", lasts, above=0.0)
     choice = advice.choice(deadline)
     if not choice.possible:
         raise ValueError(
@@ -285,31 +316,56 @@ def commands_of(advice: Advice, deadline: float | None = None) -> list[str]:
         command = f"scontrol requeuehold {name}" if requeues else f"scancel {name}"
         why = f"loses {lost(taken.loss)} node-hours" if taken.action == "kill" else "checkpointed"
         owner = clean(str(job["user"]))
-        steps.append((taken.end, command, f"{why}; user {owner}" if owner else why))
-    reservation = _reservation(advice, choice)
-    lines = [f"# {title_of(advice, deadline)}", *reservation]
+        steps.append((taken.end, command, f"{why}, user {owner}" if owner else why))
+    reservation = _reservation(advice, choice, lasts, user)
+    lines = [comment(title_of(advice, deadline)), *reservation]
     said = 0.0 if reservation else -1.0
     for at, command, why in sorted(steps, key=lambda step: step[0]):
         if at != said:
-            lines.append(f"# {'at once' if at == 0 else f'in {duration(at)}'}")
+            lines.append(comment("at once" if at == 0 else f"in {duration(at)}"))
             said = at
-        lines.append(f"{command}  # {why}" if command else f"# {why}")
+        lines += [comment(why)] + [command] * bool(command)
     after = [f"scontrol delete reservationname={RESERVATION}"] * bool(reservation)
     after += [f"scontrol release {','.join(held)}"] * bool(held)
     return [*lines, *(["# once the burst is over"] if after else []), *after]
 
 
-def _reservation(advice: Advice, choice: Choice) -> list[str]:
+def comment(text: str) -> str:
+    """A line that explains, without a character that a shell would act on."""
+    return "# " + "".join(c if c.isalnum() or c in HARMLESS else "_" for c in text)
+
+
+def _reservation(advice: Advice, choice: Choice, lasts: float, user: str | None) -> list[str]:
     """The reservation that keeps waiting jobs off the nodes; none if no job waits."""
-    nodes = [name for each in nodes_of(advice, choice).values() for name in each]
-    if not nodes or advice.cluster.waiting == advice.cluster.held:
+    if advice.cluster.waiting == advice.cluster.held:
         return []
+    nodes = reserved_nodes(advice, choice)
+    seconds = math.ceil(choice.moment.deadline + lasts)
+    days, rest = divmod(seconds, round(DAY))
+    length = f"{days}-{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
+    users = '"$(id -un)"' if user is None else shlex.quote(user)
+    blocked = lost(len(nodes) * seconds / HOUR)
     return [
-        "# at once; start the burst with --reservation=" + RESERVATION,
-        f"scontrol create reservation reservationname={RESERVATION} starttime=now duration=1-0 "
-        f'users="$(id -un)" flags=ignore_jobs nodes={shlex.quote(fold_hosts(nodes))}  '
-        "# of a day: keeps waiting jobs off",
+        comment(
+            f"this reserves {count(len(nodes), 'node')} for {duration(seconds)}: "
+            f"{blocked} node-hours that waiting jobs cannot use"
+        ),
+        comment(f"at once, start the burst with --reservation={RESERVATION}"),
+        f"scontrol create reservation reservationname={RESERVATION} starttime=now "
+        f"duration={length} users={users} flags=ignore_jobs nodes={shlex.quote(fold_hosts(nodes))}",
     ]
+
+
+def reserved_nodes(advice: Advice, choice: Choice) -> list[str]:
+    """The nodes of a burst, as many as it needs: free ones, then those of jobs that end, the rest.
+
+    Free nodes that Slurm does not plan for a waiting job come first.
+    """
+    cluster = advice.cluster
+    planned = set(cluster.nodes.index[cluster.nodes["planned"].astype(bool)])
+    free, *others = nodes_of(advice, choice).values()
+    free = sorted(free, key=lambda name: name in planned)
+    return [name for names in (free, *others) for name in names][: advice.nodes_needed]
 
 
 def _checkpoint(advice: Advice, taken: Any, job: pd.Series) -> list[tuple[float, str, str]]:

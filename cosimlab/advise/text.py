@@ -77,7 +77,7 @@ def title_of(advice: Advice, deadline: float | None = None) -> str:
     """One line: what is asked by a deadline, and what it loses."""
     choice = advice.choice(deadline)
     by = "at once" if choice.moment.deadline == 0 else f"within {duration(choice.moment.deadline)}"
-    outcome = f"{lost(choice.loss)} node-hours lost" if choice.possible else "impossible"
+    outcome = f"{lost(choice.loss)} node-hours of work lost" if choice.possible else "impossible"
     where = f"queue of {clean(advice.cluster.name, 60)}"
     return f"{where}: {count(advice.nodes_needed, 'node')} {by}, {outcome}"
 

@@ -188,10 +188,10 @@ def _accounting(history: str | None, live: bool, now: float, partition: str | No
     """Jobs of a partition that have ended, in seconds since 1970; none without accounting."""
     if history is None and not live:
         return pd.DataFrame()
-    path = Path(history) if history else _asked(now)
-    log = read_sacct(path, verbose=False)
+    log = read_sacct(history, verbose=False) if history else _asked(now)
     if log.began is None:
-        raise TraceError(f"{path}: no calendar time; ask sacct with SLURM_TIME_FORMAT=%s")
+        source = history or "sacct"
+        raise TraceError(f"{source}: no calendar time; ask sacct with SLURM_TIME_FORMAT=%s")
     began, jobs = log.began.timestamp(), log.jobs
     table = jobs.assign(
         submit_time=jobs["submit_time"] + began,
@@ -206,12 +206,14 @@ def _accounting(history: str | None, live: bool, now: float, partition: str | No
     return table.loc[known, [*columns, "user"]]
 
 
-def _asked(now: float) -> Path:
-    """What sacct prints of the latest weeks, in a file."""
+def _asked(now: float) -> Workload:
+    """What sacct prints of the latest weeks; nothing of it stays on the disk."""
     since = f"--starttime={pd.Timestamp(now - WEEKS * WEEK, unit='s'):%Y-%m-%d}"
     printed = printed_by(
         [*ACCOUNTING, since], "give its output with --history", SLURM_TIME_FORMAT="%s"
     )
-    path = Path(tempfile.mkdtemp(prefix="cosim-advise-")) / "sacct.txt"
-    path.write_bytes(printed)
-    return path
+    # Only this user may enter such a folder.
+    with tempfile.TemporaryDirectory(prefix="cosim-advise-") as folder:
+        path = Path(folder) / "sacct.txt"
+        path.write_bytes(printed)
+        return read_sacct(path, verbose=False)

@@ -136,6 +136,21 @@ class Backtest(Displayed):
         table = pd.DataFrame.from_dict(rows, orient="index")
         return table.assign(loss_ratio=table["pinball"].iloc[0] / table["pinball"])
 
+    def losses(self, method: str) -> np.ndarray:
+        """Pinball loss of a method at each judged case, hours; `scores` has the means."""
+        quantiles = dict(zip(np.round(LEVELS, 2), METHODS[method], strict=True))
+        wait = self.judged["wait"].to_numpy()
+        missed = [(p, wait - self.judged[quantiles[p]].to_numpy()) for p in PINBALL]
+        return np.mean([np.maximum(p * miss, (p - 1) * miss) for p, miss in missed], axis=0) / HOUR
+
+    def holds(self, level: float) -> np.ndarray:
+        """Whether the corrected interval of a level, such as 0.8, holds the wait of each case."""
+        check.number("level", level, above=0.0, below=1.0, kind="a share")
+        quantiles = dict(zip(np.round(LEVELS, 2), CORRECTED, strict=True))
+        low, high = (quantiles[round((1 + sign * level) / 2, 2)] for sign in (-1, 1))
+        cases = self.judged
+        return cases["wait"].between(cases[low], cases[high]).to_numpy().astype(float)
+
     @cached_property
     def pit(self) -> pd.DataFrame:
         """Probability integral transforms: share of the cases in each tenth, a column per method.

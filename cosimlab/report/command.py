@@ -10,9 +10,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from cosimlab.report.history import (
+    change_section,
+    months_section,
+    outcomes_section,
+    requests_section,
+)
 from cosimlab.report.log import Log, open_log
 from cosimlab.report.nodes import bursts_section, fillers_section, lending_section
-from cosimlab.report.page import Section, document
+from cosimlab.report.overview import Change, Tile, changes, picture, tiles
+from cosimlab.report.page import Section, capital, document, table_html, tiles_html
 from cosimlab.report.policies import policies_section, timesharing_section
 from cosimlab.report.waits import log_section, starts_section, waits_section
 from cosimlib import checks as check
@@ -30,7 +37,11 @@ SECTIONS = (
     fillers_section,
     lending_section,
     timesharing_section,
+    months_section,
+    outcomes_section,
+    requests_section,
 )
+"""Sections in order; one that is None stays away."""
 
 Say = Callable[[str], None]
 
@@ -49,11 +60,20 @@ class Report:
     sections : tuple of Section
     basis : str
         Text on the data of the report.
+    tiles : tuple of Tile
+        The numbers of the first screen.
+    picture : tuple of str
+        Picture of the first screen (SVG), and how to read it.
+    changes : tuple of Change
+        Changes ranked by what they would bring; the page has no heading for them if there is none.
     """
 
     name: str
     sections: tuple[Section, ...]
     basis: str
+    tiles: tuple[Tile, ...] = ()
+    picture: tuple[str, str] = ("", "")
+    changes: tuple[Change, ...] = ()
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -91,7 +111,6 @@ class Report:
         return path
 
     def _body(self) -> str:
-        found = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings)
         links = "".join(
             f'<a href="#{section.name}">{html.escape(section.title)}</a>'
             for section in self.sections
@@ -101,11 +120,19 @@ class Report:
             f"{section._repr_html_()}</section>"
             for section in self.sections
         )
+        drawn, note = self.picture
         return (
-            f"<h1>Report on {html.escape(self.name)}</h1>"
-            f'<p class="note">{html.escape(self.basis)}</p>'
-            f"<ul>{found}</ul><nav>{links}</nav>{parts}"
+            f"<h1>Report on {html.escape(self.name)}</h1>{tiles_html(self.tiles)}{drawn}"
+            f'<p class="note">{html.escape(note)} {html.escape(self.basis)}</p>'
+            f"{self._changes()}<nav>{links}</nav>{parts}"
         )
+
+    def _changes(self) -> str:
+        """The changes as a table; nothing if there is none."""
+        if not self.changes:
+            return ""
+        table = pd.DataFrame([vars(each) for each in self.changes]).set_index("change")
+        return f"<h2>What would help most</h2>{table_html(table, 'Changes, the best first')}"
 
 
 def report(
@@ -116,6 +143,7 @@ def report(
     bandwidth: float | None = None,
     seed: int = 0,
     budget: float = 60.0,
+    since: str | float | None = None,
     progress: Say | None = None,
 ) -> Report:
     """Report on a job log: how the machine is used, who waits, and what would change that.
@@ -135,6 +163,8 @@ def report(
         Seed of logs drawn anew, and of the memory of jobs.
     budget : float, default 60.0
         Approximate CPU seconds for a log of 250,000 jobs; it limits the number of logs drawn anew.
+    since : str or float, optional
+        A date, or seconds of the log: the report compares the weeks before and after it.
     progress : callable, optional
         Called with a line of text before each section.
 
@@ -162,18 +192,22 @@ def report(
             budget=budget,
         )
     )
-    sections = []
+    sections: list[Section] = []
     for make in SECTIONS:
         say(f"{make.__name__.removesuffix('_section')}: {len(opened.workload):,} jobs")
-        sections.append(make(opened))
+        section = make(opened)
+        sections += [section] if section is not None else []
+    if since is not None:
+        sections.append(change_section(opened, since=since))
     jobs = count(len(opened.schedule.workload), "job")
     basis = (
-        f"{opened.schedule.policy} schedule of {jobs} on {opened.machine.name}; seed "
+        f"{capital(opened.schedule.policy)} schedule of {jobs} on {opened.machine.name}; seed "
         f"{opened.seed}, budget {opened.budget:g} s."
     )
     if opened.unit != "node":
         basis += f" A node of this log is a {opened.unit}."
-    return Report(opened.workload.name, tuple(sections), basis)
+    first = tiles(opened), picture(opened), changes(opened)
+    return Report(opened.workload.name, tuple(sections), basis, *first)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -194,7 +228,15 @@ def parser() -> argparse.ArgumentParser:
         help="page to write; default: report.html",
     )
     add("--nodes", type=int, help="size of the machine; default: the log's")
+    add("--unit", choices=("nodes", "cores", "gpus"), help="what is counted; default: nodes")
+    add("--partition", help="only the jobs of this partition, or queue")
+    add(
+        "--columns",
+        metavar="OURS=THEIRS,...",
+        help="columns of a CSV, such as submit_time=queued,run_time=elapsed,nodes=size",
+    )
     add("--cores", type=int, help="processors per node; default: the log's")
+    add("--since", metavar="DATE", help="compare the weeks before and after it, as 2024-03-01")
     add("--memory", type=float, metavar="GB", help="memory per node; default: a range")
     add("--bandwidth", type=float, help="of the parallel file system, GB/s; default: a range")
     add("--seed", type=int, default=0, help="random seed; default: 0")
@@ -206,6 +248,15 @@ def parser() -> argparse.ArgumentParser:
         help="approximate CPU time; default: 60",
     )
     return made
+
+
+def columns_of(text: str) -> dict[str, str]:
+    """Names of a file's columns by ours, from ``submit_time=queued,nodes=size``."""
+    pairs = [part.partition("=") for part in text.split(",")]
+    for ours, equal, theirs in pairs:
+        fine = bool(ours.strip() and equal and theirs.strip())
+        check.that("--columns", text, fine, "pairs such as submit_time=queued,nodes=size")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -222,13 +273,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         log = open_log(
             given.log,
             cores_per_node=given.cores,
+            unit=given.unit,
+            partition=given.partition,
+            columns=None if given.columns is None else columns_of(given.columns),
             nodes=given.nodes,
             memory_per_node=given.memory,
             bandwidth=given.bandwidth,
             seed=given.seed,
             budget=given.budget,
         )
-        made = report(log, progress=say)
+        made = report(log, since=given.since, progress=say)
         say(f"wrote {made.to_html(given.output)}")
         print(made)
         return 0

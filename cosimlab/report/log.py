@@ -3,15 +3,20 @@
 The rules are those of `cosimlib.traces.oddities`. `Log.lacks` has a sentence for each thing that a
 log lacks. What is filled in is an entry of the account.
 
-The interval of a mean (`interval_text`) goes from the 2.5th to the 97.5th percentile over logs
-whose weeks are all drawn anew with replacement (days, if the log has fewer than eight weeks).
+One set of jobs is used throughout: those that fit on the machine and, where a record has starts,
+have one. Idle nodes are unknown if the others have more than `MOST_MISSING` of the node-hours, or
+if the header of the log counts many more records than the file has (`MOST_ABSENT`).
+
+The interval of a mean (`interval_of`) goes from the 2.5th to the 97.5th percentile over logs whose
+weeks are all drawn anew with replacement (days, if the log has fewer than eight weeks). It always
+contains the log's own value.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -35,18 +40,37 @@ from cosimlib.traces.oddities import (
     with_assumed_machine,
     with_requests,
 )
+from cosimlib.traces.swf_header import absent_share
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import Workload
 
 REDRAWS = 1000
 FEWEST_BLOCKS = 8
 """Weeks, or days, from which a log is drawn anew."""
+TOO_SHORT = f"No interval: the log has under {FEWEST_BLOCKS} days."
+BINS = 2000
+"""Bins of values at most, of which medians are taken."""
 
 LEAST_SCORE = 0.9
 """Least score of a window in which the machine is taken to have been closed."""
 
-Make = TypeVar("Make", bound=Callable[..., Section])
+MOST_STARTED = 3
+"""Jobs that start in such a window at most, as a site's own tests do: else the machine was open."""
+
+MOST_MISSING = 0.01
+"""Share of the node-hours without a start up to which a record shows what is idle."""
+
+MOST_ABSENT = 0.1
+"""Share of the header's records that a file may lack and still show what is idle."""
+
+Make = TypeVar("Make", bound=Callable[..., Section | None])
 """A function that makes a section of a log."""
+
+UNITS = {"cores": "core", "gpus": "GPU"}
+"""What is counted instead of nodes, and its name in sentences."""
+
+MOST_NAMED = 12
+"""Partitions that an error names."""
 
 NO_WINDOWS = pd.DataFrame(columns=["start", "end", "known_from"], dtype=float)
 
@@ -58,7 +82,7 @@ class Log:
     Parameters
     ----------
     workload : Workload
-        The jobs that fit on the machine.
+        The jobs that fit on the machine and are in the schedule.
     machine : System
         One partition; its size is that of the header, or the most nodes ever held at once.
     schedule : Schedule
@@ -67,7 +91,7 @@ class Log:
     lacks : dict of str to str
         A sentence for each thing that is unknown: `machine`, `starts`, `waits` (if submissions are
         taken as starts), `requests`, `users`, `idle nodes` (if jobs hold more nodes than there
-        are).
+        are, or many jobs or starts are missing).
     used : float
         Node-hours of the schedule's jobs ÷ those of all jobs in the log.
     held : Oversubscription
@@ -81,8 +105,10 @@ class Log:
         Of logs drawn anew, and of the memory of jobs.
     budget : float
         CPU seconds, about, for a log of 250,000 jobs.
-    sections : dict of str to Section
+    sections : dict of str to Section or None
         Sections of this log that have been made, by the names of their functions (see `made_once`).
+    kept : dict of str to pd.DataFrame
+        Tables that several parts of a report use, once they are computed.
     """
 
     workload: Workload
@@ -95,7 +121,8 @@ class Log:
     unit: str = "node"
     seed: int = 0
     budget: float = 60.0
-    sections: dict[str, Section] = field(default_factory=dict, init=False, repr=False)
+    sections: dict[str, Section | None] = field(default_factory=dict, init=False, repr=False)
+    kept: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def simulated(self) -> str:
@@ -110,7 +137,7 @@ def made_once(make: Make) -> Make:
     """
 
     @wraps(make)
-    def section(log: Log, **knobs: Any) -> Section:
+    def section(log: Log, **knobs: Any) -> Section | None:
         if knobs:
             return make(log, **knobs)
         if make.__name__ not in log.sections:
@@ -124,6 +151,9 @@ def open_log(
     trace: str | Path | Workload = SYNTHETIC,
     *,
     cores_per_node: int | None = None,
+    unit: str | None = None,
+    partition: str | None = None,
+    columns: Mapping[str, str] | None = None,
     nodes: int | None = None,
     system: System | None = None,
     memory_per_node: float | None = None,
@@ -139,6 +169,12 @@ def open_log(
         ``"synthetic"`` for `example_log`, a name or path for `traces.load`, or jobs.
     cores_per_node : int, optional
         For `traces.load`.
+    unit : {"nodes", "cores", "gpus"}, optional
+        What a node of the log is, for formats that record several.
+    partition : str, optional
+        Only the jobs of this partition or, if there is none of this name, queue.
+    columns : mapping of str to str, optional
+        Names of a CSV's columns by ours: ``{"submit_time": "queued"}``.
     nodes : int, optional
         Size of the machine, if the log's is missing or wrong.
     system : System, optional
@@ -160,7 +196,9 @@ def open_log(
         check.that("nodes", nodes, nodes is None, "None, as the synthetic log knows its machine")
         read = example_log(seed)
     else:
-        read = traces.load(trace, cores_per_node=cores_per_node, verbose=False)
+        read = _loaded(trace, cores_per_node, unit, columns)
+    if partition is not None:
+        read = _of_partition(read, partition)
     if system is not None:
         check.instance("system", system, System)
         read = replace(read, machine=system)
@@ -188,12 +226,53 @@ def open_log(
         lacks["users"] = "this log names no users"
     schedule = _schedule(workload, lacks)
     held = oversubscription(schedule)
+    idle_lack = held.lack or _missing_jobs(workload, schedule, lacks)
+    if idle_lack:
+        lacks["idle nodes"] = idle_lack
+    workload = schedule.workload
     if held.most > held.nodes:
         workload = workload.noted("noted", held.note, held.jobs)
-    if held.lack:
-        lacks["idle nodes"] = held.lack
-    used, unit, windows = share_used(schedule, read), unit_of(read), _windows(schedule, lacks)
-    return Log(workload, machine, schedule, lacks, used, held, windows, unit, seed, budget)
+    used, windows = share_used(schedule, read), _windows(schedule, lacks)
+    named = UNITS.get(unit or "", unit_of(read))
+    return Log(workload, machine, schedule, lacks, used, held, windows, named, seed, budget)
+
+
+def _loaded(
+    trace: str | Path,
+    cores_per_node: int | None,
+    unit: str | None,
+    columns: Mapping[str, str] | None,
+) -> Workload:
+    """The log of a name or a path."""
+    check.choice("unit", unit or "nodes", ("nodes", *UNITS))
+    if columns is not None:
+        return traces.read_columns(trace, columns=columns, verbose=False)
+    options: dict[str, Any] = {}
+    if unit == "cores" and traces.recognize(trace) == "swf":
+        fine = cores_per_node in (None, 1)
+        check.that("cores_per_node", cores_per_node, fine, "1, as cores are counted")
+        cores_per_node = 1
+    elif unit in UNITS:
+        options["unit"] = unit
+    return traces.load(trace, cores_per_node=cores_per_node, verbose=False, **options)
+
+
+def _of_partition(read: Workload, name: str) -> Workload:
+    """The jobs of a partition or queue, on its part of the machine if the log knows its size."""
+    labels = {column: read.column(column) for column in ("partition", "queue")}
+    column = next((each for each, names in labels.items() if (names == name).any()), None)
+    if column is None:
+        known = sorted({*labels["partition"].dropna(), *labels["queue"].dropna()})
+        listed = ", ".join(map(repr, known[:MOST_NAMED])) or "none"
+        raise ValueError(f"{read.name}: no partition {name!r}; expected one of {listed}")
+    chosen = (labels[column] == name).fillna(False).to_numpy(dtype=bool)
+    machine = read.machine
+    parts = {} if machine is None else machine.partitions
+    part = None
+    if machine is not None and name in parts:
+        part = replace(machine, partitions={name: parts[name]})
+    kept = read.keep(chosen, f"not of {column} {name}")
+    return replace(kept, name=f"{read.name}, {column} {name}", machine=part)
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
@@ -251,46 +330,104 @@ def machine_table(log: Log) -> pd.DataFrame:
     return pd.DataFrame({"this log": rows}).rename_axis("what")
 
 
+def lack_finding(why: str) -> tuple[str, str]:
+    """Finding on what a log lacks, and what follows from it or what to do."""
+    sentence, _, more = why.partition(": ")
+    more = f"{more[:1].upper()}{more[1:]}." if more else ""
+    return f"{sentence[0].upper()}{sentence[1:]}.", more
+
+
 def span_text(low: str, high: str) -> str:
     """Two numbers in words as a range, or one if they are equal."""
     return low if low == high else f"{low} to {high}"
 
 
-def interval_text(
-    at: Any, amount: Any, base: Any, spoken: Callable[[float], str], *, seed: int = 0
-) -> str:
-    """Interval of Σ `amount` ÷ Σ `base` over logs whose weeks are drawn anew, in brackets.
+class Interval(NamedTuple):
+    """Interval of a mean, and the data behind it.
+
+    Parameters
+    ----------
+    low, high : float
+        NaN if there is no interval.
+    basis : str
+        Sentence on the data behind the interval, or on why there is none.
+    """
+
+    low: float
+    high: float
+    basis: str
+
+    def text(self, spoken: Callable[[float], str]) -> str:
+        """The interval in brackets, after a blank; nothing if there is none."""
+        if np.isnan(self.low):
+            return ""
+        return f" ({span_text(spoken(self.low), spoken(self.high))})"
+
+
+def interval_of(at: Any, amount: Any, base: Any, *, seed: int = 0) -> Interval:
+    """Interval of Σ `amount` ÷ Σ `base` over logs whose weeks are drawn anew.
 
     Parameters
     ----------
     at : array of float
         Seconds since the beginning of the log, one per value.
     amount, base : array of float
-    spoken : callable
-        A number in words.
     seed : int, default 0
-
-    Returns
-    -------
-    str
-        The interval and the data behind it, or why there is none.
     """
+    block, name = blocks_of(at)
+    if block is None:
+        return Interval(np.nan, np.nan, TOO_SHORT)
+    sums = [np.bincount(block, np.asarray(each, dtype=float)) for each in (amount, base)]
+    drawn = drawn_blocks(sums[0].size, seed)
+    totals = [each[drawn].sum(axis=1) for each in sums]
+    known = totals[1] > 0
+    if not known.any():
+        return Interval(np.nan, np.nan, "No interval: nothing to divide by.")
+    own = sums[0].sum() / sums[1].sum()
+    return interval_around(own, totals[0][known] / totals[1][known], sums[0].size, name)
+
+
+def interval_of_median(at: Any, values: Any, *, seed: int = 0) -> Interval:
+    """Interval of the median of values over logs whose weeks are drawn anew, as `interval_of`.
+
+    Values are counted in up to `BINS` bins of equal numbers.
+    """
+    values = np.asarray(values, dtype=float)
+    block, name = blocks_of(at)
+    if block is None:
+        return Interval(np.nan, np.nan, TOO_SHORT)
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS), method="higher"))
+    place = np.searchsorted(edges, values)
+    blocks = int(block.max()) + 1
+    counts = np.zeros((blocks, edges.size))
+    np.add.at(counts, (block, place), 1)
+    drawn = drawn_blocks(blocks, seed)
+    times_drawn = np.stack([np.bincount(row, minlength=blocks) for row in drawn])
+    cumulated = np.cumsum(times_drawn @ counts, axis=1)
+    medians = edges[(2 * cumulated < cumulated[:, -1:]).sum(axis=1).clip(max=edges.size - 1)]
+    return interval_around(float(np.median(values)), medians, blocks, name)
+
+
+def blocks_of(at: Any) -> tuple[np.ndarray | None, str]:
+    """The block in which each of some seconds falls, and what a block is; None if too few."""
     at = np.asarray(at, dtype=float)
     span = float(at.max(initial=0.0))
     length, name = (WEEK, "week") if span >= FEWEST_BLOCKS * WEEK else (DAY, "day")
     if span < FEWEST_BLOCKS * length:
-        return f"(under {count(FEWEST_BLOCKS, 'day')}: no interval)"
-    block = (at // length).astype(np.int64)
-    sums = [np.bincount(block, np.asarray(each, dtype=float)) for each in (amount, base)]
-    blocks = sums[0].size
-    drawn = np.random.default_rng(seed).integers(0, blocks, (REDRAWS, blocks))
-    totals = [each[drawn].sum(axis=1) for each in sums]
-    known = totals[1] > 0
-    if not known.any():
-        return "(no interval)"
-    low, high = np.quantile(totals[0][known] / totals[1][known], [0.025, 0.975]).tolist()
-    rests = f"95 % of {REDRAWS:,} redraws of all {count(blocks, name)}"
-    return f"({span_text(spoken(low), spoken(high))}; {rests})"
+        return None, name
+    return (at // length).astype(np.int64), name
+
+
+def drawn_blocks(blocks: int, seed: int) -> np.ndarray:
+    """Blocks of each log drawn anew, a row per log."""
+    return np.random.default_rng(seed).integers(0, blocks, (REDRAWS, blocks))
+
+
+def interval_around(own: float, redrawn: np.ndarray, blocks: int, name: str) -> Interval:
+    """The middle 95 % of values of logs drawn anew, extended to the log's own value."""
+    low, high = np.quantile(redrawn, [0.025, 0.975]).tolist()
+    basis = f"The interval holds 95 % of {REDRAWS:,} redraws of all {count(blocks, name)}."
+    return Interval(min(low, own), max(high, own), basis)
 
 
 def weeks_of(workload: Workload, weeks: int) -> list[float]:
@@ -345,4 +482,25 @@ def _windows(schedule: Schedule, lacks: dict[str, str]) -> pd.DataFrame:
     if lacks.keys() & {"starts", "waits", "idle nodes"}:
         return NO_WINDOWS
     found = closures(schedule.workload)
-    return found[found["score"] >= LEAST_SCORE].reset_index(drop=True)
+    few_start = found["contradicting"].map(len) <= MOST_STARTED
+    return found[few_start & (found["score"] >= LEAST_SCORE)].reset_index(drop=True)
+
+
+def _missing_jobs(workload: Workload, schedule: Schedule, lacks: dict[str, str]) -> str:
+    """Why idle nodes are unknown where jobs or starts are missing; empty if they are known."""
+    absent = absent_share(workload.account["reason"], workload.account["records"])
+    if absent > MOST_ABSENT:
+        return (
+            f"the log's header counts more jobs, of which {percent(absent)} are not in the file: "
+            "the record does not show which nodes were idle"
+        )
+    jobs = workload.jobs
+    work = float((jobs["nodes"] * jobs["run_time"]).sum())
+    done = schedule.workload.jobs
+    missing = 1 - float((done["nodes"] * done["run_time"]).sum()) / max(work, 1e-9)
+    if "starts" in lacks or missing <= MOST_MISSING:
+        return ""
+    return (
+        f"jobs with {percent(missing)} of the node-hours have no recorded start: the record does "
+        "not show which nodes were idle"
+    )

@@ -8,12 +8,21 @@ that of Maurya et al.: hourly checkpoints by the application, and random memory 
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cosimlab.report.log import Log, interval_text, made_once, span_text, weeks_of, window_name
-from cosimlab.report.page import Section, cell, dot_chart, line_chart
+from cosimlab.report.log import (
+    NO_WINDOWS,
+    Log,
+    interval_of,
+    made_once,
+    span_text,
+    weeks_of,
+    window_name,
+)
+from cosimlab.report.page import Section, capital, cell, dot_chart, line_chart
 from cosimlib import checks as check
 from cosimlib.display import count, percent
 from cosimlib.eviction import EvictionProblem, solve_spectrum
@@ -201,7 +210,7 @@ def bursts_section(
         high=high,
     )
     tables = {
-        f"{unit}-hours lost by a burst (mean)".capitalize(): pd.concat(parts, names=["machine"]),
+        capital(f"{unit}-hours lost by a burst (mean)"): pd.concat(parts, names=["machine"]),
         "The same by deadline (p90: at 9 moments of 10 at most)": pd.concat(
             costs, names=["machine"]
         ),
@@ -218,16 +227,16 @@ def bursts_section(
             " Bands are from a small machine to one like Theta; give yours with --memory and "
             "--bandwidth."
         )
-    found = _burst_finding(log, costs, f"{count(moments.size, 'moment')} {of}")
-    return Section("bursts", title, (found,), (picture,), tables, how_to_read)
+    computed = _burst_finding(log, costs, f"{count(moments.size, 'moment')} {of}")
+    return Section("bursts", title, tuple(computed), (picture,), tables, how_to_read, computed)
 
 
 def checkpoint_machines(machine: System, *, unit: str = "node") -> list[System]:
     """Machine with known memory and file system, else a range of two machines.
 
-    If the log's `unit` is a processor, one has its part of a node with `PROCESSORS`.
+    If the log's `unit` is a processor or core, one has its part of a node with `PROCESSORS`.
     """
-    made, part = [], PROCESSORS if unit == "processor" else 1
+    made, part = [], PROCESSORS if unit in ("processor", "core") else 1
     for kind in (SMALL, THETA):
         total = _known(machine.aggregate_bandwidth, kind.aggregate_bandwidth)
         own = min(kind.node_bandwidth / part, total)
@@ -283,9 +292,8 @@ def _moments(log: Log, at: float | None) -> tuple[np.ndarray, str]:
         )
     most = int(held[held <= total].max(initial=0))
     return hours[:0], (
-        f"No job has to make way for a burst of up to {count(total - most, unit)}: the machine is "
-        f"never nearly full, at most {percent(most / total)} of it is held at any of "
-        f"{count(hours.size, 'whole hour')}."
+        f"No job has to make way for a burst of up to {count(total - most, unit)}: at most "
+        f"{percent(most / total)} of the machine is ever held."
     )
 
 
@@ -304,8 +312,8 @@ def _affordable(schedule: Schedule, moments: np.ndarray, step: float, budget: fl
     ]
 
 
-def _burst_finding(log: Log, costs: dict[str, pd.DataFrame], rests: str) -> str:
-    """The loss of one burst, with its range over moments and machines."""
+def _burst_finding(log: Log, costs: dict[str, pd.DataFrame], rests: str) -> dict[str, str]:
+    """Finding: the loss of one burst, with its range over machines."""
     first = next(iter(costs.values()))
     rows = first.index.to_frame(index=False)
     place = (rows["percent"] / 100 - SHOWN[0]).abs() + (rows["deadline"] - SHOWN[1]).abs()
@@ -313,17 +321,16 @@ def _burst_finding(log: Log, costs: dict[str, pd.DataFrame], rests: str) -> str:
     means = {name: table["mean"][deadline, share, nodes] for name, table in costs.items()}
     p90 = max(table["p90"][deadline, share, nodes] for table in costs.values())
     unit = log.unit
-    lost = f"{cell(max(means.values()))} {unit}-hours of work"
-    differ = len({cell(mean) for mean in means.values()}) > 1
-    if differ:
-        losses = " and ".join(f"{cell(mean)} with {name}" for name, mean in means.items())
-        lost = f"{unit}-hours of work: {losses}"
+    span = span_text(cell(min(means.values())), cell(max(means.values())))
     sentence = (
-        f"A burst on {share:g} % of the machine ({count(nodes, unit)}) {_within(deadline)}, while "
-        f"the machine is nearly full, would lose {lost}, on average (at 9 moments of 10 at "
-        f"most {cell(p90)}; {rests}{log.simulated})."
+        f"On a nearly full machine, a burst on {count(nodes, unit)} ({share:g} %) "
+        f"{_within(deadline)} would lose {span} {unit}-hours of work on average."
     )
-    return sentence + " The memory and the bandwidth of your machine decide which." * differ
+    how = f"The mean over {rests}{log.simulated}. At 9 moments of 10 at most {cell(p90)} are lost."
+    if len({cell(mean) for mean in means.values()}) > 1:
+        losses = " and ".join(f"{cell(mean)} with {name}" for name, mean in means.items())
+        how += f" It is {losses}: memory and bandwidth of your machine decide which."
+    return {sentence: how}
 
 
 def _within(deadline: int) -> str:
@@ -353,7 +360,12 @@ def _at(steps: pd.Series, times: np.ndarray) -> np.ndarray:
 
 
 def lendable_nodes(
-    schedule: Schedule, start: float, end: float, leases: Sequence[int] = LEASES
+    schedule: Schedule,
+    start: float,
+    end: float,
+    leases: Sequence[int] = LEASES,
+    *,
+    windows: pd.DataFrame = NO_WINDOWS,
 ) -> pd.DataFrame:
     """Nodes that stay idle for a number of hours in a row, from each whole hour of a window.
 
@@ -366,15 +378,15 @@ def lendable_nodes(
         One row per lease that fits into the window: `hours`; `p10`, `median` and `mean` of the
         nodes, over the hours at which a lease may begin.
     """
-    least, rows = _least_idle(schedule, start, end), []
+    least, rows = _least_idle(schedule, start, end, windows), []
     for lease in [lease for lease in leases if lease <= least.size]:
         lent = least.rolling(lease).min().dropna()
         rows.append((lease, lent.quantile(0.1), lent.median(), lent.mean()))
     return pd.DataFrame(rows, columns=["hours", "p10", "median", "mean"])
 
 
-def _least_idle(schedule: Schedule, start: float, end: float) -> pd.Series:
-    """The fewest idle nodes in each whole hour of a window; 0 if a record holds too many."""
+def _least_idle(schedule: Schedule, start: float, end: float, windows: pd.DataFrame) -> pd.Series:
+    """The fewest idle nodes in each whole hour; 0 if closed, or if a record holds too many."""
     held = occupied_nodes(schedule)
     check.windows(start, end, HOUR)
     edges = start + HOUR * np.arange((end - start) // HOUR + 1)
@@ -383,7 +395,10 @@ def _least_idle(schedule: Schedule, start: float, end: float) -> pd.Series:
     inside = held.index[(held.index > start) & (held.index < edges[-1])]
     times = np.union1d(inside, edges[:-1])
     idle = np.maximum(schedule.total_nodes - _at(held, times), 0)
-    return pd.Series(np.minimum.reduceat(idle, np.searchsorted(times, edges[:-1])))
+    least = np.minimum.reduceat(idle, np.searchsorted(times, edges[:-1]))
+    for closed, opened in windows[["start", "end"]].to_numpy():
+        least[(edges[:-1] < opened) & (edges[1:] > closed)] = 0
+    return pd.Series(least)
 
 
 def fill_idle(
@@ -434,31 +449,38 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     if "idle nodes" in log.lacks:
         why = "What could be lent is open, as the record does not show which nodes are idle."
         return Section("lending", title, (why,))
-    first, last = log.schedule.span
-    lent, unit = lendable_nodes(log.schedule, first, last, leases), log.unit
+    # Before its first start a log does not show what was idle.
+    first, last = float(log.schedule.start_time.min()), log.schedule.span[1]
+    lent = lendable_nodes(log.schedule, first, last, leases, windows=log.windows)
+    unit = log.unit
     if lent.empty:
         short = f"How many {unit}s could be lent is open: the log is shorter than an hour."
         return Section("lending", title, (short,))
     row = lent[lent["hours"] <= LEASE].iloc[-1]
     hours, total = int(row["hours"]), log.machine.total_nodes
-    least = _least_idle(log.schedule, first, last).rolling(hours).min().dropna()
+    least = _least_idle(log.schedule, first, last, log.windows).rolling(hours).min().dropna()
     at = HOUR * least.index.to_numpy()
-    interval = interval_text(at, least, np.ones(least.size), cell, seed=log.seed)
+    interval = interval_of(at, least, np.ones(least.size), seed=log.seed)
+    few = ": too few to lend" if row["mean"] < 0.01 * total else " and could be lent"
     finding = (
-        f"{cell(row['mean'])} of {count(total, unit)} on average {interval} stay idle "
-        f"for {hours} h in a row{log.simulated} and could be lent; at 9 hours of 10 at least "
-        f"{row['p10']:,.0f}"
+        f"{cell(row['mean'])} of {count(total, unit)} on average{interval.text(cell)} stay idle "
+        f"for {hours} h in a row{log.simulated}{few}."
     )
-    if row["mean"] < 0.01 * total:
-        finding += ": too few to lend"
+    how = (
+        "From each whole hour since the first start. At 9 hours of 10 it is at least "
+        f"{row['p10']:,.0f}. {interval.basis}"
+    )
+    if len(log.windows):
+        how += f" In the {count(len(log.windows), 'window')} of a closed machine nothing is lent."
     table = lent.set_index("hours").rename(columns=LENT)
     picture = line_chart(table, f"hours for which {unit}s are lent", f"{unit}s")
     how_to_read = (
-        f"{unit}s that are idle for so many hours in a row, known in hindsight; who lends without "
-        "knowing the future has to take some back."
-    ).capitalize()
-    tables = {f"{unit}s to lend, by hours".capitalize(): table}
-    return Section("lending", title, (f"{finding}.",), (picture,), tables, how_to_read)
+        f"{capital(unit)}s that are idle for so many hours in a row, known in hindsight; who lends "
+        "without knowing the future has to take some back."
+    )
+    tables = {capital(f"{unit}s to lend, by hours"): table}
+    computed = {finding: how}
+    return Section("lending", title, (finding,), (picture,), tables, how_to_read, computed)
 
 
 @made_once
@@ -474,6 +496,9 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
         To start and save a filler, minutes.
     """
     title, unit = "Fillers", log.unit
+    if "idle nodes" in log.lacks:
+        why = "What fillers would use is open, as the record does not show which nodes are idle."
+        return Section("fillers", title, (why,))
     if "requests" in log.lacks:
         why = f"What fillers would use is open: {log.lacks['requests']}, which reservations need."
         return Section("fillers", title, (why,))
@@ -488,19 +513,20 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
         weekly[window_name(log.schedule, start, start + WEEK)] = used.rename(columns=PARTS)
     table = pd.concat(weekly, names=["week", "fillers"])
     groups = table.groupby(level="fillers", sort=False)
-    use = groups["works"].agg(["mean", "min", "max"])
-    best, plain = use["mean"].idxmax(), use.loc[FILLERS[0], "mean"]
-    filled, low, high = use.loc[best]
+    spent = _spent(table)
+    cost = spent.groupby(level="fillers", sort=False).agg(["mean", "min", "max"]).drop(FILLERS[0])
+    best = cost["mean"].idxmin()
+    mean, low, high = cost.loc[best]
     finding = (
-        f"Filler jobs of one {unit}, if there are always enough of them, would raise the share of "
-        f"{unit}-hours that do work from {percent(plain, 0)} to {percent(filled, 0)} "
-        f"({span_text(percent(low, 0), percent(high, 0))} in {count(len(weekly), 'week')}, evenly "
-        f"from the log) where they are {best}"
+        f"One-{unit} fillers would spend {percent(mean)} of the {unit}-hours that jobs leave on "
+        f"starts and saves ({span_text(percent(low), percent(high))}), if {best}."
     )
-    if filled - plain < 0.02:
-        finding += ": there is too little idle time for them"
-    shown = (100 * use).set_axis(["mean, and range over the weeks", "low", "high"], axis=1)
-    picture = dot_chart(shown, f"percent of the {unit}-hours that work")
+    how = (
+        f"The mean over {count(len(weekly), 'week')}, evenly from the log, and their range. There "
+        f"are always enough fillers. Jobs leave {percent(_left(groups))} of the {unit}-hours."
+    )
+    shown = (100 * cost).set_axis(["mean, and range of weeks", "low", "high"], axis=1)
+    picture = dot_chart(shown, "percent spent on starts and saves")
     how_to_read = (
         "The jobs of these weeks are scheduled by conservative backfilling, once a minute; fillers "
         f"take {unit}s that are idle when a minute begins. They are saved each minute, or before a "
@@ -508,7 +534,21 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
         f"often as is best. To start and save one takes {overhead:g} min."
     )
     tables = {
-        f"{unit}-hours by use".capitalize(): groups[[*PARTS.values()][:-1]].sum(),
+        capital(f"{unit}-hours by use"): groups[[*PARTS.values()][:-1]].sum(),
         "The same by week, and the part of the machine that works": table,
     }
-    return Section("fillers", title, (f"{finding}.",), (picture,), tables, how_to_read)
+    computed = {finding: how}
+    return Section("fillers", title, (finding,), (picture,), tables, how_to_read, computed)
+
+
+def _spent(table: pd.DataFrame) -> pd.Series:
+    """Share of the node-hours that jobs leave, spent on overhead or lost by fillers."""
+    spent = table[PARTS["overhead"]] + table[PARTS["lost"]]
+    left = spent + table[PARTS["containers"]] + table[PARTS["idle"]]
+    return (spent / left.where(left > 0)).fillna(0.0)
+
+
+def _left(groups: Any) -> float:
+    """Share of the node-hours that jobs leave without fillers."""
+    parts = groups[[*PARTS.values()][:-1]].sum().loc[FILLERS[0]]
+    return float(parts[PARTS["idle"]] / max(parts.sum(), 1e-9))

@@ -19,6 +19,8 @@ from cosimlib.display import UNKNOWN, count
 from cosimlib.units import DAY, MINUTE
 
 WIDTH, LEFT, END, TOP, BOTTOM = 440, 58, 428, 12, 44
+PANEL = 84
+"""Height of one of several panels."""
 LETTER = 7.8
 """Mean width of a letter in a chart."""
 
@@ -26,6 +28,8 @@ LEAST_SHADE = 1.0
 """Width of a shaded stretch at least, so that short ones are seen."""
 
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4")
+MOST_WORDS = 25
+"""Words of a finding."""
 MOST_ROWS = 20
 """Rows of a table on the page; `Report.tables` has all."""
 
@@ -36,6 +40,11 @@ body { font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #111; backgro
 h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.2rem;
   border-top: 1px solid #ccc; padding-top: .8rem; }
 li { margin: .45rem 0; } .how { color: #333; } .note { color: #555; font-size: .85rem; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.6rem, 1fr)); gap: .6rem; }
+.tiles div { border: 1px solid #ccc; border-radius: 4px; padding: .5rem .6rem; }
+.tiles strong { display: block; font-size: 1.15rem; white-space: nowrap; }
+.tiles span { display: block; font-size: .9rem; } .tiles small { color: #555; }
+details.how { font-size: .85rem; margin: -.6rem 0 .6rem; } details.how p { margin: .3rem 0; }
 svg { display: block; width: 100%; max-width: 34rem; height: auto; margin: .8rem 0; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .82rem; margin: .6rem 0; }
 caption { text-align: left; font-weight: 600; padding: .2rem 0; }
@@ -44,7 +53,7 @@ td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 5em; }
 td:last-child { white-space: normal; } nav a { margin-right: .8rem; }
 @media print { body { max-width: none; font-size: 10pt; padding: 0; } nav { display: none; }
-  h2, caption { break-after: avoid; } svg, tr, li { break-inside: avoid; }
+  h2, caption { break-after: avoid; } svg, tr, li, .tiles div { break-inside: avoid; }
   svg { max-width: 13cm; } .wide { overflow: visible; } a { color: inherit; } }
 """
 
@@ -59,13 +68,15 @@ class Section:
         One word, the key in `Report`.
     title : str
     findings : tuple of str
-        Sentences, each with its interval and data.
+        Sentences of at most `MOST_WORDS` words, with intervals.
     pictures : tuple of str
         SVG.
     tables : dict of str to pd.DataFrame
         By caption.
     how_to_read : str
         How to read pictures and tables.
+    computed : dict of str to str
+        How a finding was computed, by the finding; folded behind it.
     """
 
     name: str
@@ -74,6 +85,7 @@ class Section:
     pictures: tuple[str, ...] = ()
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     how_to_read: str = ""
+    computed: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join([self.title, *(f"- {finding}" for finding in self.findings)])
@@ -92,7 +104,16 @@ class Section:
         display(HTML(self._sentences()), *map(SVG, self.pictures), after)
 
     def _sentences(self) -> str:
-        return "".join(f"<p>{html.escape(finding)}</p>" for finding in self.findings)
+        return "".join(map(self._sentence, self.findings))
+
+    def _sentence(self, finding: str) -> str:
+        """A finding; how it was computed is folded behind it."""
+        sentence = f"<p>{html.escape(finding)}</p>"
+        how = self.computed.get(finding)
+        if not how:
+            return sentence
+        summary = "<summary>How this was computed</summary>"
+        return f'{sentence}<details class="how">{summary}<p>{html.escape(how)}</p></details>'
 
     def _how_to_read(self) -> str:
         how = f'<p class="how"><em>How to read it.</em> {html.escape(self.how_to_read)}</p>'
@@ -174,10 +195,7 @@ def line_chart(
     x = axis(table.index, x) if isinstance(x, str) else x
     scale = axis(table if high is None else high, y)
     parts = _frame(x, scale, LEFT, foot)
-    for stretch in shaded:
-        begin, end = x.at(stretch, LEFT, END)
-        corner, width = f'x="{begin:.1f}" y="{TOP}"', max(end - begin, LEAST_SHADE)
-        parts.append(f'<rect {corner} width="{width:.1f}" height="{foot - TOP}" fill="#bbb"/>')
+    parts += _shades(x, shaded, TOP, foot)
     for place, name in enumerate(table):
         tint = CYCLE[place % len(CYCLE)]
         across, up = x.at(table.index, LEFT, END), scale.at(table[name], foot, TOP)
@@ -207,6 +225,50 @@ def steps_chart(
     times = [*table.index, last]
     steps = table.reindex(times[:-1] + times[-2:-1]).set_axis(times)
     return line_chart(steps, time_axis(times[0], last, began), y, steps=True, shaded=shaded)
+
+
+def panels_chart(
+    panels: dict[str, pd.Series],
+    last: float,
+    began: pd.Timestamp | None,
+    shaded: Iterable[Any] = (),
+) -> str:
+    """Series as steps from each instant (s) of their index on, one above the other on one axis.
+
+    Pairs of values are `shaded` between, in all panels.
+    """
+    first = float(next(iter(panels.values())).index[0])
+    x, parts, shaded = time_axis(first, last, began), [], list(shaded)
+    for place, (name, values) in enumerate(panels.items()):
+        top = TOP + place * (PANEL + 14)
+        foot, is_last = top + PANEL, place == len(panels) - 1
+        y = axis(values, name, most=3)
+        parts += _frame(x, y, LEFT, foot, top=top, named=is_last) + _shades(x, shaded, top, foot)
+        across = x.at([*np.repeat(values.index.to_numpy(), 2)[1:], last], LEFT, END)
+        up = np.repeat(y.at(values, foot, top), 2)
+        tint = f'stroke="{CYCLE[place]}" stroke-width="2"'
+        parts.append(f'<polyline points="{_points(across, up)}" fill="none" {tint}/>')
+    return _svg(parts, TOP + len(panels) * (PANEL + 14) + BOTTOM - 14)
+
+
+def _shades(x: Axis, shaded: Iterable[Any], top: float, foot: float) -> list[str]:
+    """Grey stretches between pairs of values."""
+    parts = []
+    for stretch in shaded:
+        begin, end = x.at(stretch, LEFT, END)
+        corner, width = f'x="{begin:.1f}" y="{top}"', max(end - begin, LEAST_SHADE)
+        parts.append(f'<rect {corner} width="{width:.1f}" height="{foot - top}" fill="#bbb"/>')
+    return parts
+
+
+def tiles_html(tiles: Iterable[Any]) -> str:
+    """Numbers side by side: each its value, its name and, in small print, its interval."""
+    cells = "".join(
+        f"<div><strong>{html.escape(tile.value)}</strong><span>{html.escape(tile.name)}</span>"
+        f"<small>{html.escape(tile.interval)}</small></div>"
+        for tile in tiles
+    )
+    return f'<div class="tiles">{cells}</div>'
 
 
 def dot_chart(table: pd.DataFrame, x: Axis | str) -> str:
@@ -263,6 +325,11 @@ def cell(value: Any) -> str:
     return f"{value:.3g}" if abs(value) >= 0.001 else f"{value:.1g}"
 
 
+def capital(text: str) -> str:
+    """The same text with a capital first letter."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def document(title: str, body: str) -> str:
     """A page that needs nothing else."""
     return (
@@ -273,20 +340,26 @@ def document(title: str, body: str) -> str:
     )
 
 
-def _frame(x: Axis, y: Axis, left: float, foot: float) -> list[str]:
-    """Lines, ticks and titles of both axes; labels that would overlap are left out."""
-    parts, free, middle = [], -math.inf, (TOP + foot) / 2
+def _frame(
+    x: Axis, y: Axis, left: float, foot: float, *, top: float = TOP, named: bool = True
+) -> list[str]:
+    """Lines, ticks and titles of both axes; labels that would overlap are left out.
+
+    The horizontal axis has no labels unless it is `named`.
+    """
+    parts, free, middle = [], -math.inf, (top + foot) / 2
     for tick, name in y.ticks:
-        up = y.at(tick, foot, TOP)
+        up = y.at(tick, foot, top)
         parts += [_line(left, up, END, up), _text(left - 6, up + 4, _cut(name), "end")]
     for tick, name in x.ticks:
         across, half = x.at(tick, left, END), LETTER * len(name) / 2
-        parts.append(_line(across, TOP, across, foot + 5))
+        parts.append(_line(across, top, across, foot + 5))
         place = min(max(across, half), WIDTH - half)
-        if place - half > free:
+        if named and place - half > free:
             parts.append(_text(place, foot + 18, name, "middle"))
             free = place + half + 4
-    parts.append(_text((left + END) / 2, foot + 35, x.title, "middle"))
+    if named:
+        parts.append(_text((left + END) / 2, foot + 35, x.title, "middle"))
     turned = f'transform="rotate(-90 12 {middle:.0f})"'
     return [
         *parts,

@@ -1,9 +1,10 @@
 """Batch policies and time-sharing on the jobs of a log, beside the recorded waits.
 
 A *replay* schedules all jobs of the log. Policies do not know what else moved the recorded starts:
-holds, dependencies, quotas, drained nodes. So policies are compared with one another. The baseline
-is the policy whose waits rank the jobs most like the recorded waits do; its rank correlation
-(Spearman's) says how well it represents the site's own policy.
+holds, dependencies, quotas, drained nodes. A policy *describes* the site if its waits rank the jobs
+like the recorded waits do (Spearman's rank correlation of `LEAST_RANK` or more) and have about the
+same mean (at most `MOST_OFF` times larger or smaller). The one that ranks best is the baseline of a
+comparison. Where no policy describes the site, nothing follows from replays, and none is shown.
 """
 
 import math
@@ -41,8 +42,8 @@ FEWEST_LOGS, MOST_LOGS = 20, 59
 EQUAL = 0.05
 """Difference of mean waits up to which policies are alike."""
 
-FITS = {"well": 0.75, "in part": 0.5, "poorly": 0.25, "hardly at all": -1.0}
-"""Least rank correlation of each word."""
+LEAST_RANK, MOST_OFF = 0.5, 1.25
+"""Rank correlation and factor between mean waits within which a policy describes a site."""
 
 FEWEST_WEEKS = 4
 """Weeks that decide whether sharing helps."""
@@ -119,49 +120,34 @@ def compare_to_recorded(schedules: Sequence[Schedule]) -> pd.DataFrame:
 
 @made_once
 def policies_section(log: Log) -> Section:
-    """Section: what batch policies would have done, with intervals over logs drawn anew."""
-    if "waits" in log.lacks:
-        why = "What another policy would do is open: a log with submissions would decide it."
-        return Section("policies", "Policies", (why,))
+    """Section: what batch policies would have done, if one of them describes the site."""
+    title, open_as = "Policies", "What another policy would do is open"
+    if log.lacks.keys() & {"waits", "starts"}:
+        why = f"{open_as}: a log with submissions and starts would decide it."
+        return Section("policies", title, (why,))
+    if "idle nodes" in log.lacks:
+        return Section("policies", title, (f"{open_as}, as idle nodes are unknown.",))
     calendar = Calendar(log.windows)
     runs, left_out = replay(log.workload, most=MOST_WAITING, calendar=calendar)
     table = compare_to_recorded(runs)
-    # Conservative backfilling ranks jobs as EASY does, and takes longer to compare with.
-    fits = table["rank correlation"].drop([RECORDED, "conservative"], errors="ignore")
-    fits = fits.dropna().round(2)
-    base = "EASY" if "EASY" in table.index else "FCFS"
-    if len(fits) and fits.max() >= FITS["in part"]:
-        base = fits.idxmax()
+    base, nearest = _describes(table)
+    log.kept["policies"] = table
+    if base is None:
+        return Section("policies", title, (nearest,), computed={nearest: BOUNDS})
     tables = {"All jobs of the log": table}
     compared, why = _compared(log, runs, base)
     if compared is None:
-        findings = [f"Which policy is better is open: {why}."]
+        computed = {f"Which policy is better is open: {why}.": ""}
         means = table[["mean wait (h)"]].set_axis(["mean of the log"], axis=1)
     else:
-        findings = [_best(compared)]
+        sentence, how = _best(compared)
+        open_always = " These numbers are of a machine that never closes." * bool(len(calendar))
+        computed = {sentence: f"{how}{open_always}"}
         values = compared.rows("value", measure="wait_time", statistic="mean").set_index("policy")
         means = values[["log", "low", "high"]].astype(float) / HOUR
         means = means.rename(columns={"log": "mean of the log, and its interval"})
-        ratios = compared.rows("ratio", statistic="mean")
-        tables[f"Ratios to {base}, with intervals"] = ratios[ratios["against"] == base].set_index(
-            "policy"
-        )[["measure", "log", "low", "high", "verdict"]]
-    if len(fits):
-        wait = duration(table.loc[RECORDED, "mean wait (h)"] * HOUR)
-        word = next(word for word, least in FITS.items() if fits.max() >= least)
-        findings.append(
-            f"The recorded mean wait is {wait}; {_spoken(fits.idxmax())} explains {word} which "
-            f"jobs waited longer (rank correlation {fits.max():.2f})."
-        )
-    if "idle nodes" in log.lacks:
-        findings.append("The jobs that ran held more than the machine: policies wait for it.")
-    if len(runs[0].calendar):
-        findings.append(
-            "In the table of all jobs, and in rank correlations, policies keep the machine closed "
-            f"in the {count(len(calendar), 'window')} of the record; means with an interval, and "
-            "ratios, are of a machine that never closes, as logs drawn anew have other weeks."
-        )
-    picture = dot_chart(means, "mean wait (hours)")
+        tables[f"Ratios to {base}, with intervals"] = _ratios(compared)
+    computed[nearest] = BOUNDS
     how_to_read = (
         "Every policy schedules the same jobs, with their own submissions, requests and run times; "
         "EASY (sjbf) backfills by shortest request. Intervals show how much the mean varies "
@@ -169,7 +155,59 @@ def policies_section(log: Log) -> Section:
         "intervals overlap. Policies know nothing of holds, quotas, partitions or drained nodes."
         + "".join(f" {name} is left out: {reason}." for name, reason in left_out.items())
     )
-    return Section("policies", "Policies", (" ".join(findings),), (picture,), tables, how_to_read)
+    if len(runs[0].calendar):
+        how_to_read += (
+            " In the table of all jobs, and in rank correlations, policies keep the machine closed "
+            f"in the {count(len(calendar), 'window')} of the record. Means with an interval, and "
+            "ratios, are of a machine that never closes, as logs drawn anew have other weeks."
+        )
+    picture = dot_chart(means, "mean wait (hours)")
+    return Section("policies", title, tuple(computed), (picture,), tables, how_to_read, computed)
+
+
+BOUNDS = (
+    "A policy describes a site if its waits rank the jobs as the recorded waits do, with a "
+    f"correlation (Spearman's) of {LEAST_RANK:g} or more, and its mean wait is at most "
+    f"{MOST_OFF:g} times larger or smaller than the recorded one."
+)
+
+
+def described_by(log: Log) -> str | None:
+    """The policy that describes a site, if any, once its `policies_section` has been made."""
+    table = log.kept.get("policies")
+    return None if table is None else _describes(table)[0]
+
+
+def _describes(table: pd.DataFrame) -> tuple[str | None, str]:
+    """The policy that describes the site best, or none; a finding that shows how well it does."""
+    # Conservative backfilling ranks jobs as EASY does, and takes longer to compare with.
+    ranks = table["rank correlation"].drop([RECORDED, "conservative"], errors="ignore")
+    ranks = ranks.dropna().round(2)
+    if RECORDED not in table.index or ranks.empty:
+        return None, "Whether a policy describes this site is open: all jobs wait the same time."
+    recorded = table.loc[RECORDED, "mean wait (h)"]
+    off = np.exp(np.abs(np.log(table["mean wait (h)"].clip(lower=1e-9) / max(recorded, 1e-9))))
+    fits = ranks[(ranks >= LEAST_RANK) & (off[ranks.index] <= MOST_OFF)]
+    if len(fits):
+        best = fits.idxmax()
+        return best, f"{_capital(best)} describes this site: {_fit(table, best)}."
+    nearest = ranks.idxmax()
+    best, fit = _spoken(nearest), _fit(table, nearest)
+    return None, f"No policy tried describes this site; {best} is nearest: {fit}."
+
+
+def _fit(table: pd.DataFrame, policy: str) -> str:
+    """Rank correlation and mean wait of a policy, beside the recorded mean."""
+    mean, recorded = (
+        duration(table.loc[name, "mean wait (h)"] * HOUR) for name in (policy, RECORDED)
+    )
+    rank = table.loc[policy, "rank correlation"]
+    return f"rank correlation {rank:.2f}, mean wait {mean}, recorded {recorded}"
+
+
+def _capital(policy: str) -> str:
+    name = _spoken(policy)
+    return f"{name[0].upper()}{name[1:]}"
 
 
 @made_once
@@ -185,6 +223,9 @@ def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
     title = "Time-sharing"
     if "waits" in log.lacks:
         why = "Whether jobs should share nodes is open: a log with submissions would decide it."
+        return Section("timesharing", title, (why,))
+    if "idle nodes" in log.lacks:
+        why = "Whether jobs should share nodes is open, as the record does not show what is idle."
         return Section("timesharing", title, (why,))
     batch = simulate_fcfs if "requests" in log.lacks else simulate_easy
     rows = {}
@@ -203,10 +244,12 @@ def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
     table.insert(1, "ratio", ratios)
     ratio = float(table["hours, shared"].sum() / max(table["hours, batch"].sum(), 1e-9))
     finding = (
-        f"{_helps(ratios)}: with shared nodes, all jobs starting at once, the time from submission "
-        f"to end would be {cell(ratio)} times that under {alone.policy} ({cell(ratios.min())} to "
-        f"{cell(ratios.max())} in {count(len(table), 'week')}, evenly from the log; memory is "
-        "taken to be enough)."
+        f"{_helps(ratios)}: jobs would take {cell(ratio)} times as long from submission to end "
+        f"({span_text(cell(ratios.min()), cell(ratios.max()))} by week)."
+    )
+    how = (
+        f"All jobs start at once and share nodes, against {alone.policy} on the same jobs, in "
+        f"{count(len(table), 'week')}, evenly from the log. Memory is taken to be enough."
     )
     hours = table[["hours, batch", "hours, shared"]].set_axis(["batch", "shared"], axis=1)
     if log.workload.began is not None:
@@ -219,7 +262,8 @@ def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
         "by itself, from an empty machine."
     )
     tables = {"Time from submission to end, by week": table}
-    return Section("timesharing", title, (finding,), (picture,), tables, how_to_read)
+    computed = {finding: how}
+    return Section("timesharing", title, (finding,), (picture,), tables, how_to_read, computed)
 
 
 def _helps(ratios: pd.Series) -> str:
@@ -228,7 +272,7 @@ def _helps(ratios: pd.Series) -> str:
     if low > 1 - EQUAL and high < 1 + EQUAL:
         return "Time-sharing would change little"
     if len(ratios) < FEWEST_WEEKS:
-        return f"Whether time-sharing would help is open, for a log of under {FEWEST_WEEKS} weeks"
+        return f"Whether time-sharing would help is open for under {FEWEST_WEEKS} weeks"
     if high < 1:
         return "Time-sharing would help"
     if low > 1 - EQUAL:
@@ -267,34 +311,47 @@ def _compared(log: Log, runs: Sequence[Schedule], base: str) -> tuple[Comparison
     )
 
 
-def _best(compared: Comparison) -> str:
-    """The policy of the shortest mean wait beside the base, or that none is better."""
+def _best(compared: Comparison) -> tuple[str, str]:
+    """Finding: the policy of the shortest mean wait beside the base, or that none is better."""
     base = compared.policies[0]
     values = compared.rows("value", measure="wait_time", statistic="mean").set_index("policy")
-    rests = f"{percent(compared.level)} of {len(compared.drawn)} logs drawn anew from all of it"
+    how = f"Intervals: {percent(compared.level)} of {len(compared.drawn)} logs drawn anew."
     own, low, high = durations(*values.loc[base, ["log", "low", "high"]].astype(float))
     today = _spoken(base)
     pairs = compared.rows("ratio", measure="wait_time", statistic="mean")
     pairs = pairs[pairs["against"] == base].dropna(subset=["log", "low", "high"])
     if not len(pairs):
-        return f"Under {today} jobs would wait {own} on average ({span_text(low, high)}; {rests})."
+        return f"Under {today} jobs would wait {own} on average ({span_text(low, high)}).", how
     if pairs["low"].min() > 1 - EQUAL and pairs["high"].max() < 1 + EQUAL:
-        alike = f"by more than {percent(EQUAL)} ({rests})."
-        return f"No policy tried changes the mean wait under {today}, {own}, {alike}"
+        alike = f"changes the mean wait under {today}, {own}, by more than {percent(EQUAL)}."
+        return f"No policy tried {alike}", how
     lower = pairs["verdict"] == "lower"
     best = (pairs[lower] if lower.any() else pairs).sort_values("log", kind="stable").iloc[0]
     name, (ratio, least, most) = _spoken(best["policy"]), best[["log", "low", "high"]]
-    span = f"{cell(ratio)} times ({cell(least)} to {cell(most)}; {rests})"
+    if not least <= ratio <= most:
+        unlike = (
+            "Logs drawn anew are unlike this log: its own ratio lies outside of their interval."
+        )
+        return f"Whether {name} waits less than {today} is open.", f"{unlike} {how}"
+    span = f"{cell(ratio)} times ({cell(least)} to {cell(most)})"
     if best["verdict"] == "lower":
         other = duration(float(values.loc[best["policy"], "log"]))
-        better = f"{name[0].upper()}{name[1:]} would cut the mean wait under {today}"
-        return f"{better} from {own} to {other}: {span}."
+        better = f"{_capital(best['policy'])} would cut the mean wait under {today}"
+        return f"{better} from {own} to {other}, {span}.", how
     if best["verdict"] == "higher":
-        return f"No policy tried waits less than {today}, {own} on average: {name} {span}."
-    return (
-        f"Whether any policy tried waits less than {today}, {own} on average, is open: {name} "
-        f"{span}. {_would_decide(ratio, least, most)}"
-    )
+        return f"No policy tried waits less than {today}, {own} on average: {name} {span}.", how
+    would = _would_decide(ratio, least, most)
+    return f"Whether {name} waits less than {today} is open: {span}.", f"{would} {how}"
+
+
+def _ratios(compared: Comparison) -> pd.DataFrame:
+    """Ratios of means to the base; open, without an interval, where it leaves out the ratio."""
+    rows = compared.rows("ratio", statistic="mean")
+    rows = rows[rows["against"] == compared.policies[0]].set_index("policy")
+    table = rows[["measure", "log", "low", "high", "verdict"]]
+    outside = (table["log"] < table["low"]) | (table["log"] > table["high"])
+    table = table.assign(verdict=table["verdict"].astype("object").mask(outside, "open"))
+    return table.assign(low=table["low"].mask(outside), high=table["high"].mask(outside))
 
 
 def _would_decide(ratio: float, low: float, high: float) -> str:

@@ -9,7 +9,10 @@ the likely cause (`CAUSES`):
 2. *partition*: the nodes that its partition (or queue) ever held at once are held, or too many;
 3. *standstill*: no job starts anywhere for long;
 4. *user*: its user has other jobs running;
-5. *other*: none of these.
+5. *other*: none of these; the record shows no cause.
+
+A wait of less than two minutes (`SHORTEST_WAIT`) is the time that a scheduler needs to act, and no
+waiting.
 """
 
 from collections.abc import Iterable
@@ -21,19 +24,24 @@ from cosimlab.forecasting import Backtest, backtest
 from cosimlab.forecasting.backtest import FEW_INSTANTS
 from cosimlab.report.log import (
     LEAST_SCORE,
+    MOST_STARTED,
     NO_WINDOWS,
+    Interval,
     Log,
-    interval_text,
+    drawn_blocks,
+    interval_around,
+    interval_of,
+    lack_finding,
     machine_table,
     made_once,
+    span_text,
     window_name,
 )
 from cosimlab.report.page import Section, cell, dot_chart, hours_axis, steps_chart
-from cosimlib.display import count, duration, percent
+from cosimlib.display import count, duration, durations, percent
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import hourly, utilization_series, waiting_jobs
 from cosimlib.metrics.groups import GROUPS, OTHERS, job_groups
-from cosimlib.metrics.series import waiting_nodes
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
 
@@ -41,20 +49,26 @@ QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 CAUSES = {
-    "closure": "the machine was closed, or about to close",
+    "closure": "a closed or closing machine",
     "partition": "a full partition or queue",
     "standstill": "an outage, maintenance, or a large reservation",
-    "user": "limits per user, or jobs that follow others",
-    "other": "a hold, a reservation, or nodes out of service",
+    "user": "a limit per user, or a dependency",
+    "other": "no cause is visible",
 }
 """Likely causes of waiting while nodes are idle, in the order in which their signs are tried."""
 
-SIGNS = (
-    "The last picture shows what was asked for by jobs that waited although they, and all jobs "
-    "that had waited longer, fitted on what was idle together: first come, first served would have "
-    "started them. Signs of the likely causes, in order: the partition or queue is full; no job "
-    "starts anywhere for hours; the user has other jobs running; none of these."
+SIGNS = "The last picture shows what was asked for by jobs that waited although enough was idle."
+
+CAUSED = (
+    "The record does not say why a job waits, but shows signs, of which the first that holds "
+    "counts: {closed}the partition or queue is full; no job starts anywhere for hours; the user "
+    "has other jobs running. Holds, dependencies, reservations and nodes out of service leave no "
+    "sign."
 )
+CLOSED_SIGN = "the machine is closed, or will be before the requested time ends; "
+
+SHORTEST_WAIT = 2 * MINUTE
+"""Seconds below which a wait is the scheduler's own time, and no waiting."""
 
 STANDSTILL = 20
 """Mean times between starts, and at least an hour, without a start: nothing starts anywhere."""
@@ -71,6 +85,16 @@ INSTANTS, FEWEST_INSTANTS, FUTURES = 90, 12, 20
 
 QUEUE = 200.0
 """Mean number of waiting jobs from which on fewer instants are taken."""
+
+NOMINAL = 0.8
+"""Share of the waits that intervals should hold."""
+
+SIMPLE = {
+    "static plan": "a plan from requested times",
+    "user's median wait": "the user's median wait",
+    "queue's median wait": "the median wait of the queue",
+}
+"""Simple rules that forecasts must beat."""
 
 SCORES = {
     "coverage_50": "50 % intervals hold (%)",
@@ -173,7 +197,7 @@ def idle_waits(
     -------
     pd.DataFrame
         Node-hours by period of the log (its beginning, s) and cause; `waited` is all that was
-        waited.
+        waited. Jobs that wait less than `SHORTEST_WAIT` do not count.
     """
     workload, (first, last) = schedule.workload, schedule.span
     several = [c for c in ("partition", "queue") if workload.column(c).dropna().unique().size > 1]
@@ -181,14 +205,19 @@ def idle_waits(
         pd.factorize(workload.column(column))[0] for column in ("user", [*several, "partition"][0])
     )
     nodes = workload.jobs["nodes"].to_numpy()
+    wait = schedule.start_time - workload.jobs["submit_time"].to_numpy()
+    waits = wait >= SHORTEST_WAIT
     begin = np.arange(first, max(last, first + 1), length)
     requested = workload.jobs["requested_time"].fillna(0.0).to_numpy()
     events, most = _events(schedule, length, windows), _capacity(schedule, label)
-    held_back = _held_back(events, nodes, requested, user, label, most, begin.size)
+    held_back = _held_back(events, nodes, requested, user, label, most, begin.size, waits)
     table = pd.DataFrame(held_back.T / HOUR, pd.Index(begin, name="begin"), list(CAUSES))
-    every = np.diff(begin, append=max(last, first + 1))
-    queue = hourly(waiting_nodes(schedule), length, first, max(last, first + 1)).to_numpy()
-    return table.assign(waited=queue * every / HOUR)
+    end = max(last, first + 1)
+    times, queued = step_function(
+        schedule.start_time[waits] - wait[waits], schedule.start_time[waits], nodes[waits]
+    )
+    queue = hourly(pd.Series(queued, times), length, first, end).to_numpy() if times.size else 0.0
+    return table.assign(waited=queue * np.diff(begin, append=end) / HOUR)
 
 
 @made_once
@@ -197,20 +226,23 @@ def log_section(log: Log) -> Section:
     schedule = log.schedule
     first, last = schedule.span
     end = max(last, first + MINUTE)
-    days = utilization_series(schedule, DAY, first, end)
-    length = np.diff(days.index.to_numpy(), append=end)
-    at = days.index.to_numpy() - first
-    interval = interval_text(at, days * length, length, percent, seed=log.seed)
-    findings = [
-        f"{count(len(log.workload), 'job')} hold {percent(schedule.utilization(first, last))} of "
+    use = use_interval(log)
+    whole = (
+        f"{count(len(log.workload), 'job')} {'holds' if len(log.workload) == 1 else 'hold'} "
+        f"{percent(schedule.utilization(first, last))} of "
         f"{count(log.machine.total_nodes, log.unit)} over {duration(last - first)}"
-        f"{log.simulated} {interval}."
-    ]
+        f"{log.simulated}{use.text(percent)}."
+    )
+    computed = {whole: f"Of all {log.unit}-hours, jobs hold this share. {use.basis}"}
     if log.used < 0.995:
-        findings.append(f"This report is on {percent(log.used)} of the log's {log.unit}-hours.")
-    findings += [f"{why[0].upper()}{why[1:]}." for why in log.lacks.values()]
+        part = f"This report is on {percent(log.used)} of the log's {log.unit}-hours."
+        computed[part] = (
+            "Jobs that are wider than the machine, and jobs without a recorded start, are left out "
+            "of everything."
+        )
+    computed |= dict(map(lack_finding, log.lacks.values()))
     closed, windows = _closures(log)
-    findings += closed
+    computed |= closed
     weeks = weekly_use(schedule)
     shown = 100 * weeks.set_index("begin")[["utilization", "offered_load"]]
     shown.columns = ["utilization", "offered load"]
@@ -227,22 +259,37 @@ def log_section(log: Log) -> Section:
         "submitted in it. Where load is above utilization the queue grows. Dropped records are no "
         "jobs or do not fit, mended ones were changed, noted ones may matter."
     )
-    return Section("log", "The log", (" ".join(findings),), (picture,), tables, how_to_read)
+    title = "The log"
+    return Section("log", title, tuple(computed), (picture,), tables, how_to_read, computed)
 
 
-def _closures(log: Log) -> tuple[list[str], dict[str, pd.DataFrame]]:
-    """Windows in which the machine seems to have been closed: a sentence, a table; or none."""
+def use_interval(log: Log) -> Interval:
+    """Interval of the utilization."""
+    first, last = log.schedule.span
+    end = max(last, first + MINUTE)
+    days = utilization_series(log.schedule, DAY, first, end)
+    length = np.diff(days.index.to_numpy(), append=end)
+    at = days.index.to_numpy() - first
+    return interval_of(at, days * length, length, seed=log.seed)
+
+
+def _closures(log: Log) -> tuple[dict[str, str], dict[str, pd.DataFrame]]:
+    """Windows in which the machine seems to have been closed: a finding, a table; or none."""
     windows = log.windows
     if not len(windows):
-        return [], {}
+        return {}, {}
     start, end = windows["start"], windows["end"]
     hours, sudden = (end - start) / HOUR, int((windows["kind"] == "down").sum())
-    notice = f" Of these windows, {sudden} were known less than an hour ahead." * (sudden > 0)
+    notice = f"; {sudden:,} of them {_was(sudden)} known less than an hour ahead" * (sudden > 0)
     sentence = (
-        f"The machine seems to have been closed in {count(len(windows), 'window')} of three hours "
-        f"or more (grey in the first picture), {hours.sum():,.0f} h in all: jobs held at most 2 % "
-        f"of the {log.unit}s, and for {percent(LEAST_SCORE)} or more of each window (its score) "
-        f"jobs waited that all fitted on the idle ones.{notice}"
+        f"The machine seems to have been closed in {count(len(windows), 'window')}, "
+        f"{hours.sum():,.0f} h in all{notice}."
+    )
+    how = (
+        "Such windows, grey in pictures over time, last three hours or more. In them jobs hold at "
+        f"most 2 % of the {log.unit}s and at most {MOST_STARTED} jobs start. For "
+        f"{percent(LEAST_SCORE)} or more of each window (its score) jobs wait that all fit on the "
+        "idle ones."
     )
     table = pd.DataFrame(
         {
@@ -254,7 +301,11 @@ def _closures(log: Log) -> tuple[list[str], dict[str, pd.DataFrame]]:
     )
     names = [window_name(log.schedule, *times) for times in zip(start, end, strict=True)]
     caption = "Windows in which the machine seems to have been closed"
-    return [sentence], {caption: table.set_axis(names).rename_axis("window")}
+    return {sentence: how}, {caption: table.set_axis(names).rename_axis("window")}
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 @made_once
@@ -280,16 +331,15 @@ def waits_section(log: Log) -> Section:
     if len(by_hour):
         tables["Mean wait by weekday and hour of the submission (h)"] = by_hour
     how_to_read = "A mark is the wait that half of the jobs, or 90 % of them, do not exceed."
-    findings = [_who_waits(log, longest)]
+    computed = _who_waits(log, longest)
     if (schedule.jobs["wait_time"] > 0).any():
-        finding, picture, table = _idle_finding(log)
-        findings.append(finding)
+        found, picture, table = _idle_findings(log)
+        computed |= found
         pictures += picture
         tables |= table
         how_to_read += f" {SIGNS}" * bool(picture)
-        if picture and len(log.windows):
-            how_to_read += " Before all these: the machine is closed, or soon will be."
-    return Section("waits", title, tuple(findings), tuple(pictures), tables, how_to_read)
+    findings = tuple(computed)
+    return Section("waits", title, findings, tuple(pictures), tables, how_to_read, computed)
 
 
 def _longest(groups: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -300,61 +350,110 @@ def _longest(groups: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(rows or {"size": empty}, names=["longest by", "jobs of"])
 
 
-def _who_waits(log: Log, longest: pd.DataFrame) -> str:
-    """The mean wait with its interval, and who waits longest."""
-    jobs, first = log.schedule.jobs, log.schedule.span[0]
+def _who_waits(log: Log, longest: pd.DataFrame) -> dict[str, str]:
+    """Findings: the mean wait with its interval, and who waits longest."""
+    jobs = log.schedule.jobs
     wait = jobs["wait_time"]
     if not (wait > 0).any():
-        return "No job waits."
-    at = jobs["submit_time"] - first
-    interval = interval_text(at, wait, np.ones(len(jobs)), duration, seed=log.seed)
-    half = duration(wait.median())
-    sentence = f"Jobs wait {duration(wait.mean())} on average {interval}, "
-    sentence += f"half of them {half} or less."
-    if not len(longest):
-        return sentence
-    means = [
-        f"by {by}: {name}, {duration(mean * HOUR)}" for (by, name), mean in longest["mean"].items()
-    ]
-    worst = longest.iloc[0]
-    return (
-        f"{sentence} The longest mean waits, {'; '.join(means)}. The first are "
-        f"{percent(worst['jobs'] / len(jobs))} of the jobs and {percent(worst['share'])} of the "
-        f"{log.unit}-hours."
-    )
+        return {"No job waits.": ""}
+    interval, half = wait_interval(log), duration(wait.median())
+    sentence = f"Jobs wait {mean_text(wait.mean(), interval)}, half of them {half} or less."
+    computed = {sentence: f"From submission to start, as recorded. {interval.basis}"}
+    if len(longest):
+        worst = longest.iloc[0]
+        by, name = longest.index[0]
+        most = (
+            f"By {by}, {name} wait longest, {duration(worst['mean'] * HOUR)} on average: "
+            f"{percent(worst['jobs'] / len(jobs))} of the jobs, {percent(worst['share'])} of the "
+            f"{log.unit}-hours."
+        )
+        others = "; ".join(
+            f"by {by}: {name}, {duration(mean * HOUR)}"
+            for (by, name), mean in longest["mean"].iloc[1:].items()
+        )
+        least = f"Groups of fewer than {FEWEST} jobs are left out."
+        computed[most] = f"The longest mean waits {others}. {least}" if others else least
+    return computed
 
 
-def _idle_finding(log: Log) -> tuple[str, list[str], dict[str, pd.DataFrame]]:
-    """What was waited while enough nodes were idle: the sentence, the picture, the table."""
-    if "idle nodes" in log.lacks:
-        return "Whether waiting was necessary is open, as idle nodes are unknown.", [], {}
+def mean_text(mean: float, interval: Interval) -> str:
+    """A mean duration (s) with its interval, all in the unit that suits the mean."""
+    own, low, high = durations(mean, interval.low, interval.high)
+    return f"{own} on average" + f" ({span_text(low, high)})" * bool(np.isfinite(interval.low))
+
+
+def wait_interval(log: Log) -> Interval:
+    """Interval of the mean wait (s)."""
+    jobs = log.schedule.jobs
+    at = jobs["submit_time"] - log.schedule.span[0]
+    return interval_of(at, jobs["wait_time"], np.ones(len(jobs)), seed=log.seed)
+
+
+def period_of(log: Log) -> float:
+    """Seconds of the periods of pictures over time: a week, or a day of a short log."""
     first, last = log.schedule.span
-    length, unit = WEEK if last - first >= 8 * WEEK else DAY, log.unit
-    waits = idle_waits(log.schedule, length=length, windows=log.windows)
+    return WEEK if last - first >= 8 * WEEK else DAY
+
+
+def causes_of(log: Log) -> pd.DataFrame:
+    """What `idle_waits` finds in a log, by week (day); computed once."""
+    if "idle waits" not in log.kept:
+        found = idle_waits(log.schedule, length=period_of(log), windows=log.windows)
+        log.kept["idle waits"] = found
+    return log.kept["idle waits"]
+
+
+def _idle_findings(log: Log) -> tuple[dict[str, str], list[str], dict[str, pd.DataFrame]]:
+    """What was waited while enough nodes were idle: findings, pictures, tables."""
+    if "idle nodes" in log.lacks:
+        return {"Whether waiting was necessary is open, as idle nodes are unknown.": ""}, [], {}
+    first, length, unit = log.schedule.span[0], period_of(log), log.unit
+    waits = causes_of(log)
     names = [cause for cause in CAUSES if cause != "closure" or len(log.windows)]
     causes, waited = waits[names], waits["waited"]
     total, idle = float(waited.sum()), float(causes.to_numpy().sum())
-    rule = f"while enough {unit}s were idle for the job and for all that had waited longer"
+    how = (
+        f"A job waits though enough was idle if it and all jobs that had waited longer fitted on "
+        f"the idle {unit}s together. First come, first served would have started it. Waits under "
+        f"{duration(SHORTEST_WAIT)} do not count."
+    )
+    if total == 0:
+        return {f"No job waits {duration(SHORTEST_WAIT)} or longer.": how}, [], {}
     if idle == 0:
-        return f"No job waited {rule}: first come, first served explains all waits.", [], {}
+        return {f"No job waits while enough {unit}s are idle for it.": how}, [], {}
     at = causes.index.to_numpy() - first
-    interval = interval_text(at, causes.sum(axis=1), waited, percent, seed=log.seed)
-    sentence = f"{percent(idle / total)} of the waiting {interval} passed {rule}"
+    interval = interval_of(at, causes.sum(axis=1), waited, seed=log.seed)
+    sentence = (
+        f"{percent(idle / total)} of the waited {unit}-hours{interval.text(percent)} passed while "
+        f"enough {unit}s were idle"
+    )
     if idle < NECESSARY * total:
-        return f"{sentence}: first come, first served explains nearly all waits.", [], {}
+        return {f"{sentence}: nearly all waiting was necessary.": f"{how} {interval.basis}"}, [], {}
     by_cause = causes.sum().sort_values(ascending=False, kind="stable")
     worst = float(causes.sum(axis=1).idxmax())
-    sentence += (
-        f", {cell(idle)} of {cell(total)} {unit}-hours; the most from "
-        f"{window_name(log.schedule, worst, worst + length)}. Likely cause of "
-        f"{percent(by_cause.iloc[0] / idle)} of it: {CAUSES[by_cause.index[0]]}."
+    most = (
+        f"These are {cell(idle)} of {cell(total)} {unit}-hours; the most from "
+        f"{window_name(log.schedule, worst, worst + length)}."
     )
+    signs = CAUSED.format(closed=CLOSED_SIGN if len(log.windows) else "")
+    computed = {f"{sentence}.": f"{how} {most} {interval.basis}", _cause(by_cause / idle): signs}
     held_back = (causes[by_cause.index[by_cause > 0]] * HOUR / length).rename(columns=CAUSES)
     end = causes.index[-1] + length
     picture = steps_chart(held_back, end, log.workload.began, f"{unit}s waited for")
     table = pd.DataFrame({f"{unit}-hours": by_cause, "share": by_cause / idle})
     table = table.rename(CAUSES).rename_axis("likely cause")
-    return sentence, [picture], {f"{unit}-hours waited while enough {unit}s were idle": table}
+    return computed, [picture], {f"{unit}-hours waited while enough {unit}s were idle": table}
+
+
+def _cause(shares: pd.Series) -> str:
+    """Finding: how much of the waiting has no visible cause, and the likeliest of the others."""
+    visible = shares.drop("other")
+    kinds = {"other": "the record shows no cause"} if shares["other"] > 0 else {}
+    if visible.iloc[0] > 0:
+        kinds[visible.index[0]] = f"{CAUSES[visible.index[0]]} may be the cause"
+    first, *others = sorted(kinds, key=lambda kind: -shares[kind])
+    more = "".join(f"; for {percent(shares[kind])} {kinds[kind]}" for kind in others)
+    return f"For {percent(shares[first])} of such waiting {kinds[first]}{more}."
 
 
 def _capacity(schedule: Schedule, label: np.ndarray) -> np.ndarray:
@@ -402,23 +501,25 @@ def _held_back(
     label: np.ndarray,
     most: np.ndarray,
     periods: int,
+    waits: np.ndarray,
 ) -> np.ndarray:
     """Node-seconds per cause and period of jobs held back."""
     waited = [[0.0] * (periods + 1) for _ in CAUSES]
     of_user, free = [0] * (int(user.max(initial=0)) + 2), most.tolist()
     sizes, limits = nodes.tolist(), requested.tolist()
-    users, labels = user.tolist(), label.tolist()
+    users, labels, counts = user.tolist(), label.tolist(), waits.tolist()
     idle, queue = free[-1], dict.fromkeys(range(0))
     for kind, job, period, standstill, closing, length in events:
         if kind == SUBMITTED:
-            queue[job] = None
+            if counts[job]:
+                queue[job] = None
         else:
             sign = 1 if kind == ENDED else -1
             idle += sign * sizes[job]
             free[labels[job]] += sign * sizes[job]
             of_user[users[job]] -= sign
         if kind == STARTED:
-            del queue[job]
+            queue.pop(job, None)
         left = idle
         for first in queue if length else ():
             left -= sizes[first]
@@ -441,15 +542,18 @@ def starts_section(log: Log) -> Section:
         return Section("starts", STARTS_TITLE, (sentence,))
     table = tested.scores[list(SCORES)].rename(columns=SCORES)
     table.iloc[:, :2] *= 100
+    for label in ("user", "queue"):
+        if log.workload.column(label).isna().all():
+            table = table.drop(index=f"{label}'s median wait")
     caption = f"Forecasts of {count(len(tested.judged), 'past wait')}"
     how_to_read = (
         "The loss (pinball loss, mean over five quantiles) is least for a forecast that is sharp "
         "and holds. The static plan is EASY with requested times and without further submissions, "
         "as squeue --start plans. The corrected forecast adds what earlier forecasts missed."
     )
-    return Section(
-        "starts", STARTS_TITLE, (_starts_finding(tested),), (), {caption: table}, how_to_read
-    )
+    computed = _starts_findings(tested, list(table.index), log.seed)
+    tables = {caption: table}
+    return Section("starts", STARTS_TITLE, tuple(computed), (), tables, how_to_read, computed)
 
 
 def _backtested(log: Log) -> tuple[Backtest | None, str]:
@@ -467,20 +571,47 @@ def _backtested(log: Log) -> tuple[Backtest | None, str]:
         tested = backtest(log.schedule, instants=number, futures=FUTURES, seed=log.seed)
     except ValueError:
         return None, "too few jobs wait after the first sixth of the log"
-    return (tested, "") if tested.instants > FEW_INSTANTS else (None, tested.sentence)
-
-
-def _starts_finding(tested: Backtest) -> str:
-    """What a backtest found, in one sentence."""
-    scores = tested.scores
-    held = (
-        f"at {tested.instants} past instants, 80 % intervals held "
-        f"{percent(scores['coverage_80'].iloc[0], 1)} of {count(len(tested.judged), 'wait')}"
-    )
-    if not tested.calibrated:
-        return f"Forecasts of when waiting jobs start are not calibrated for this log: {held}."
-    ratio = scores["loss_ratio"]["static plan"]
     return (
-        f"When waiting jobs start can be forecast: {held}. The loss is {ratio:.2f} of that of a "
-        "plan by requested times alone, as squeue --start makes it."
+        (tested, "")
+        if tested.instants > FEW_INSTANTS
+        else (None, tested.sentence.removeprefix("not judged: "))
     )
+
+
+def _starts_findings(tested: Backtest, methods: list[str], seed: int) -> dict[str, str]:
+    """What a backtest found: first by its loss, then by its coverage."""
+    best = tested.scores.loc[[name for name in methods if name in SIMPLE], "pinball"].idxmin()
+    simple, block = SIMPLE[best], pd.factorize(tested.judged["at"])[0]
+    ratio = _redrawn(block, tested.losses(methods[0]), tested.losses(best), seed)
+    held = _redrawn(block, tested.holds(NOMINAL), np.ones(len(block)), seed)
+    times = f"{tested.scores.loc[best, 'loss_ratio']:.2f} of its loss{ratio.text('{:.2f}'.format)}"
+    if ratio.high < 1:
+        loss = f"Starts can be forecast better than by {simple}: with {times}."
+    elif ratio.low > 1:
+        loss = f"Starts cannot be forecast better than by {simple}: with {times}."
+    else:
+        loss = f"Whether starts can be forecast better than by {simple} is open: with {times}."
+    word = "as they should"
+    if held.high < NOMINAL:
+        word = "they are too narrow"
+    elif held.low > NOMINAL:
+        word = "they are too cautious"
+    share = float(tested.scores["coverage_80"].iloc[0])
+    coverage = (
+        f"Their {percent(NOMINAL)} intervals hold {percent(share)} of the waits"
+        f"{held.text(percent)}: {word}."
+    )
+    basis = (
+        f"{count(len(block), 'wait')} at {count(tested.instants, 'past instant')}. {ratio.basis} "
+        "Of the simple rules, that with the least loss is taken."
+    )
+    return {loss: basis, coverage: basis}
+
+
+def _redrawn(block: np.ndarray, amount: np.ndarray, base: np.ndarray, seed: int) -> Interval:
+    """Interval of Σ `amount` ÷ Σ `base` over instants drawn anew."""
+    sums = [np.bincount(block, each) for each in (amount, base)]
+    drawn = drawn_blocks(sums[0].size, seed)
+    above, below = (each[drawn].sum(axis=1) for each in sums)
+    own = sums[0].sum() / max(sums[1].sum(), 1e-9)
+    return interval_around(own, above / np.maximum(below, 1e-9), sums[0].size, "instant")

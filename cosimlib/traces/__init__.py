@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cosimlib import checks as check
-from cosimlib.traces.account import TraceError
+from cosimlib.traces.account import COMPRESSIONS, TraceError, read_bytes, without_compression
 from cosimlib.traces.alibaba import read_alibaba, read_openb
 from cosimlib.traces.batsim import is_batsim, read_batsim
 from cosimlib.traces.catalog import TRACES, Trace, fetch_trace, find_trace, known_name, suggestion
@@ -103,7 +103,10 @@ READERS: dict[str, Format] = {
         read_columns, (".csv", ".parquet"), has_columns("submit_time", "run_time", "nodes")
     ),
 }
-"""Formats of logs by name; ``.gz`` may follow an ending."""
+"""Formats of logs by name; ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` may follow an ending."""
+
+OTHERS = tuple(magic for kind, (_, magic) in COMPRESSIONS.items() if kind != "gzip")
+"""How files begin that are compressed in another way than gzip."""
 
 BEGINNING = 1 << 16
 """Bytes of a file by which its format is recognized."""
@@ -197,7 +200,7 @@ def recognize(path: str | Path) -> str:
     columns or the first other format with its ending, else as SWF; the error tells what is wrong.
     """
     path = Path(path)
-    ending = Path(path.name.removesuffix(".gz")).suffix
+    ending = Path(without_compression(path.name)).suffix
     candidates = [name for name, each in READERS.items() if ending in each.endings]
     if len(candidates) == 1 or not path.is_file():
         return candidates[0] if candidates else "swf"
@@ -216,5 +219,10 @@ def _beginning(path: Path) -> bytes:
         try:
             data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, BEGINNING)
         except zlib.error:
+            return b""
+    elif data.startswith(OTHERS):
+        try:
+            data = read_bytes(path)[:BEGINNING]
+        except TraceError:
             return b""
     return data.removeprefix(b"\xef\xbb\xbf")

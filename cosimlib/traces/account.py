@@ -4,16 +4,19 @@ A reader *drops* records that cannot be jobs, *mends* disorder and *notes* oddit
 counts all three per reason, `Workload.account` keeps the counts, and a verbose reader prints them.
 """
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 import os
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import IO, Any, ParamSpec
 
 import numpy as np
 import pandas as pd
@@ -25,7 +28,15 @@ from cosimlib.workload import InvalidWorkloadError, Workload, account_table
 
 P = ParamSpec("P")
 
-GZIP_MAGIC = b"\x1f\x8b"
+COMPRESSIONS = {
+    "gzip": (".gz", b"\x1f\x8b"),
+    "bzip2": (".bz2", b"BZh"),
+    "xz": (".xz", b"\xfd7zXZ\x00"),
+    "zip": (".zip", b"PK\x03\x04"),
+}
+"""Compressions that are read: the ending of a file's name, and how the file begins."""
+UNREAD = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "compress": b"\x1f\x9d"}
+"""Compressions that are not read, and how such a file begins."""
 
 SIZE_LIMIT = "COSIMLIB_LARGEST_LOG"
 """Environment variable: bytes that a log may have, decompressed."""
@@ -143,15 +154,15 @@ def too_large(path: Path, most: float) -> TraceError:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, decompressed if it is gzip.
+    """The content of a file, decompressed if it is gzip, bzip2, xz or a zip of one file.
 
     Raises
     ------
     FileNotFoundError
     IsADirectoryError
     TraceError
-        For a gzip file that is cut short or damaged, a file named ``.gz`` that is not gzip, or one
-        with more bytes than `largest_log`.
+        For a compressed file that is cut short or damaged, one whose name has another ending than
+        its content, one of another compression, or one with more bytes than `largest_log`.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give the path of a log")
@@ -164,27 +175,61 @@ def read_bytes(path: Path) -> bytes:
     if path.stat().st_size > most:
         raise too_large(path, most)
     data = path.read_bytes()
-    if not data.startswith(GZIP_MAGIC):
-        if data and path.suffix == ".gz":
-            raise TraceError(
-                f"{path}: named .gz but not gzip, it begins with {shortened(data)}; rename it if "
-                "it is plain text, else fetch it again"
-            )
+    kind = compression_of(path, data)
+    if kind is None:
         return data
     chunks, size = [], 0
     try:
-        with gzip.open(io.BytesIO(data)) as file:
+        with opened(kind, path, data) as file:
             while size <= most and (chunk := file.read(CHUNK)):
                 chunks.append(chunk)
                 size += len(chunk)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except BROKEN as error:
         raise TraceError(
-            f"{path}: the gzip file is cut short or damaged ({error}) after {len(data)} bytes; "
+            f"{path}: the {kind} file is cut short or damaged ({error}) after {len(data)} bytes; "
             "fetch it again"
         ) from error
     if size > most:
         raise too_large(path, most)
     return b"".join(chunks)
+
+
+BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError, RuntimeError)
+"""What is raised for a compressed file that is damaged."""
+
+
+def compression_of(path: Path, data: bytes) -> str | None:
+    """The compression of a file by its first bytes; None for a plain one."""
+    for kind, (_, magic) in COMPRESSIONS.items():
+        if data.startswith(magic):
+            return kind
+    for kind, magic in UNREAD.items():
+        if data.startswith(magic):
+            read = ", ".join(COMPRESSIONS)
+            raise TraceError(f"{path}: compressed by {kind}; decompress it, or give {read}")
+    for kind, (ending, _) in COMPRESSIONS.items():
+        if data and path.suffix == ending:
+            raise TraceError(
+                f"{path}: named {ending} but not {kind}, it begins with {shortened(data)}; rename "
+                "it if it is plain text, else fetch it again"
+            )
+    return None
+
+
+def opened(kind: str, path: Path, data: bytes) -> gzip.GzipFile | IO[bytes]:
+    """The content of a compressed file."""
+    file = io.BytesIO(data)
+    if kind == "gzip":
+        return gzip.GzipFile(fileobj=file)
+    if kind == "bzip2":
+        return bz2.BZ2File(file)
+    if kind == "xz":
+        return lzma.LZMAFile(file)
+    archive = zipfile.ZipFile(file)
+    names = [name for name in archive.namelist() if not name.endswith("/")]
+    if len(names) != 1:
+        raise TraceError(f"{path}: a zip of {len(names)} files; expected one log in it")
+    return archive.open(names[0])
 
 
 def compressed(path: Path, data: bytes) -> bytes:
@@ -202,9 +247,16 @@ def written(table: pd.DataFrame, **options: Any) -> bytes:
     return str(text).encode()
 
 
+def without_compression(name: str) -> str:
+    """A file's name without the ending of its compression."""
+    for ending, _ in COMPRESSIONS.values():
+        name = name.removesuffix(ending)
+    return name
+
+
 def base_name(path: Path) -> str:
     """The file's name without its endings, for a workload."""
-    plain = path.name.removesuffix(".gz")
+    plain = without_compression(path.name)
     return Path(plain).stem or plain
 
 

@@ -6,6 +6,7 @@ back by `read_columns`.
 """
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosimlib import checks as check
 from cosimlib.system import NodeType, System
 from cosimlib.traces.account import (
     Account,
+    TraceError,
     assemble,
     known_start,
     parses,
     read_bytes,
 )
-from cosimlib.traces.texts import WHOLE, Texts, is_parquet, read_csv, read_parquet
+from cosimlib.traces.texts import WHOLE, Texts, is_parquet, read_csv, read_parquet, rows_of
 from cosimlib.workload import (
     OPTIONAL_COLUMNS,
     Workload,
@@ -30,6 +33,7 @@ from cosimlib.workload import (
 )
 
 NEEDED = ("submit_time", "run_time", "nodes")
+INSTANTS, LENGTHS = ("submit_time", "recorded_start"), ("run_time", "requested_time")
 KEY = b"cosimlib"
 FORMAT = "a workload's own columns, submit_time, run_time, nodes and others"
 OTHERS = "a CSV of Argonne's (DIM_JOB_COMPOSITE), Batsim's, Fugaku's or Peregrine's"
@@ -37,7 +41,12 @@ OTHERS = "a CSV of Argonne's (DIM_JOB_COMPOSITE), Batsim's, Fugaku's or Peregrin
 
 @parses("a workload's own columns")
 def read_columns(
-    path: str | Path, *, system: System | None = None, name: str | None = None, verbose: bool = True
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    system: System | None = None,
+    name: str | None = None,
+    verbose: bool = True,
 ) -> Workload:
     """Workload of a table in cosimlib's own columns: CSV, plain or gzip, or parquet.
 
@@ -46,6 +55,9 @@ def read_columns(
     path : str or Path
         Of a file that `write_csv` or `write_parquet` wrote, or one with the columns `submit_time`,
         `run_time` and `requested_time` in seconds, `nodes`, and any others.
+    columns : mapping of str to str, optional
+        Names of a CSV's columns by ours, such as ``{"submit_time": "queued"}``. Then instants may
+        be dates, and lengths may be written like ``1-02:03:04``.
     system : System, optional
         The machine; by default the one written with parquet.
     name : str, optional
@@ -62,6 +74,9 @@ def read_columns(
         If it is damaged; names the line of a CSV, or the job, its value and what was expected.
     """
     path, account = Path(path), Account()
+    if columns is not None:
+        jobs = _jobs(_renamed(path, columns), _converted)
+        return _assembled(jobs, account, name, system, path, verbose)
     texts, known = _from_parquet(path) if is_parquet(path) else (_from_csv(path), {})
     if known:
         workload = Workload(
@@ -74,7 +89,18 @@ def read_columns(
         if verbose:
             print(account.text(workload.name, len(workload)))
         return workload
-    jobs = _jobs(texts)
+    return _assembled(_jobs(texts, _typed), account, name, system, path, verbose)
+
+
+def _assembled(
+    jobs: pd.DataFrame,
+    account: Account,
+    name: str | None,
+    system: System | None,
+    path: Path,
+    verbose: bool,
+) -> Workload:
+    """The workload of a table without anything known of it."""
     if "recorded_start" in jobs:
         start = known_start(jobs["recorded_start"], jobs["submit_time"], account)
         jobs = jobs.assign(recorded_start=start)
@@ -87,9 +113,42 @@ def _from_csv(path: Path) -> Texts:
     return read_csv(path, read_bytes(path), None, needed=NEEDED, format_name=expected)
 
 
-def _jobs(texts: Texts) -> pd.DataFrame:
+def _renamed(path: Path, columns: Mapping[str, str]) -> Texts:
+    """The columns of a CSV by our names."""
+    check.that("columns", str(path), not is_parquet(path), "the path of a CSV")
+    known = {*NEEDED, "requested_time", *OPTIONAL_COLUMNS}
+    for ours in columns:
+        check.choice("columns", ours, sorted(known))
+    ours_of = {theirs: ours for ours, theirs in columns.items()}
+    data = read_bytes(path)
+    heading = [field.strip() for field in next(rows_of(path, data), (1, []))[1]]
+    for ours, theirs in columns.items():
+        if theirs not in heading:
+            raise TraceError(
+                f"{path}: no column {theirs!r} for {ours}; the heading has {', '.join(heading)}"
+            )
+    return read_csv(
+        path,
+        data,
+        None,
+        needed=NEEDED,
+        format_name=f"a CSV with {', '.join(NEEDED)}: name its columns for them",
+        fold=lambda field: ours_of.get(field, field),
+    )
+
+
+def _converted(texts: Texts, column: str) -> pd.Series:
+    """A column in its declared type; dates and written lengths are allowed."""
+    if column in INSTANTS:
+        return texts.instants(column)
+    if column in LENGTHS:
+        return texts.lengths(column)
+    return _typed(texts, column)
+
+
+def _jobs(texts: Texts, typed: Callable[[Texts, str], pd.Series]) -> pd.DataFrame:
     """The columns of a table with their types."""
-    columns = {column: _typed(texts, column) for column in texts.table}
+    columns = {column: typed(texts, column) for column in texts.table}
     for column in NEEDED:
         texts.fine(column, columns[column].notna(), "a number")
     jobs = pd.DataFrame(columns)

@@ -10,7 +10,8 @@ and when processors count as nodes.
 Records that are not jobs are dropped, each counted under the first of these reasons:
 
 1. its submit time is unknown;
-2. status 2, 3 or 4: part of the execution of a job that has a record of its own;
+2. status 2, 3 or 4, where the log has a record of another status with the same number: part of the
+   execution of that job (elsewhere, as where statuses are exit codes, it is a job of its own);
 3. status 5 and a run time of 0 or −1: cancelled before it ran for a second, whether or not the log
    shows processors for it;
 4. its run time is unknown;
@@ -50,9 +51,11 @@ from cosimlib.traces.account import (
 from cosimlib.traces.swf_header import (
     PROCESSOR_COUNTS,
     header_machine,
+    header_notes,
     header_size,
     header_start,
     infer_cores,
+    note_header,
     parse_header,
     start_lines,
 )
@@ -158,6 +161,7 @@ def read_swf(
     account = Account()
     wide = f"more than {len(fields)} columns, the rest ignored"
     account.add("noted", wide, _count_wide_lines(data, len(fields)))
+    note_header(header, header_notes(data), len(table), account)
     table = account.drop(table, _drop_rules(table))
     if is_frontier:
         jobs = _jobs(table, 1, account)
@@ -317,6 +321,8 @@ def _count_wide_lines(data: bytes, columns: int) -> int:
 def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
     """Reasons why a record is not a job, in the order of the module's docstring."""
     run_time, status = table["run_time"], table["status"]
+    is_part = status.isin(PARTIAL_EXECUTION)
+    is_part &= table["job_id"].isin(table.loc[~is_part, "job_id"].dropna())
     size = (
         "number of processors unknown",
         ~(table[["requested_processors", "allocated_processors"]] > 0).any(axis=1),
@@ -325,7 +331,7 @@ def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
         size = ("no number of nodes in its descriptor", ~(table["described_nodes"] >= 1))
     return [
         ("submit time unknown", table["submit_time"].isna()),
-        ("part of an execution (status 2, 3 or 4)", status.isin(PARTIAL_EXECUTION)),
+        ("part of an execution (status 2, 3 or 4)", is_part),
         ("cancelled before it ran (status 5)", (status == CANCELLED) & ~(run_time > 0)),
         ("run time unknown", run_time.isna()),
         size,

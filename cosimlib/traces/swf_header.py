@@ -5,11 +5,15 @@ processors per node (MaxProcs ÷ MaxNodes, a whole number) and at least 99 % of 
 multiples of c, jobs hold whole nodes, and c processors count as one node. Elsewhere jobs share
 nodes, and each processor counts as a node. The account says which of the two it is.
 
+The header says how many jobs (MaxJobs) and records (MaxRecords) the log had. Where the file has
+fewer, as after cleaning, the account says how many it lacks. It quotes each Note.
+
 Second 0 is UnixStartTime, in the zone of TimeZoneString, or else in that of TimeZone, its seconds
 ahead of UTC, or else in UTC.
 """
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -26,6 +30,14 @@ WHOLE_NODES = 0.99
 PROCESSOR_COUNTS = "each processor counts as a node"
 """Part of the entry in the account of a log whose jobs share nodes."""
 
+ABSENT = "records of its header are not in the file"
+"""Part of the entry in the account of a log that has fewer records than its header says."""
+
+NOTE = re.compile(rb"^[ \t]*;+[ \t]*Note[ \t]*:[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+FIRST_RECORD = re.compile(rb"^[ \t]*[-+\d]", re.MULTILINE)
+MOST_NOTES, LONGEST_NOTE = 8, 160
+"""Notes of a header that are quoted, and characters of each."""
+
 LAST_START, LARGEST_OFFSET = 2**33, 86_400
 """Seconds: from the former on, in the year 2242, UnixStartTime is no date; of a time zone."""
 
@@ -36,6 +48,30 @@ def parse_header(data: bytes) -> dict[str, str]:
     for key, value in HEADER.findall(data):
         header.setdefault(key.decode(), value.decode("utf-8", "replace"))
     return header
+
+
+def header_notes(data: bytes) -> list[str]:
+    """The first notes of a header, each in one line."""
+    first = FIRST_RECORD.search(data)
+    found = NOTE.findall(data[: first.start()] if first else data)
+    notes = [note.decode("utf-8", "replace") for note in found[:MOST_NOTES]]
+    return [note if len(note) <= LONGEST_NOTE else f"{note[: LONGEST_NOTE - 1]}…" for note in notes]
+
+
+def note_header(header: dict[str, str], notes: list[str], records: int, account: Account) -> None:
+    """Enter how many records of the header the file lacks, and quote its notes."""
+    promised = max(header_size(header, key) for key in ("MaxJobs", "MaxRecords"))
+    account.add("noted", f"of {promised:,} {ABSENT}", max(0, promised - records))
+    for note in notes:
+        account.add("noted", f'the header says: "{note}"', records)
+
+
+def absent_share(reasons: Iterable[str], records: Iterable[int]) -> float:
+    """Share of the header's records that the file lacks, by the entries of an account; else 0."""
+    for reason, absent in zip(reasons, records, strict=True):
+        if reason.endswith(ABSENT):
+            return absent / int(reason.split()[1].replace(",", ""))
+    return 0.0
 
 
 def infer_cores(header: dict[str, str], processors: pd.Series, account: Account) -> int:

@@ -1,6 +1,7 @@
 """The command as an operator types it: text, JSON, commands, reasons, figure, watch."""
 
 import json
+import string
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cosimlab.advise import advise, commands_of, document_of, explanation, read_cluster, text_of
+from cosimlab.advise.advice import MOST_ROWS, deadlines_of
 from cosimlab.advise.checkpoints import model_of
 from cosimlab.advise.command import main
 from tests.cosimlab.advise import printed
@@ -17,6 +19,7 @@ from tests.cosimlab.advise.queues import Job, Machine, Node, machine_of
 from tests.suites import ROOT
 
 SAVED = [str(ROOT / "docs" / "advise" / name) for name in ("squeue.json", "sinfo.json")]
+HARMLESS = {*string.ascii_letters, *string.digits, *"# .,:_/%+-=@"}
 MODEL = str(ROOT / "docs" / "advise.example.toml")
 MACHINE = {"aggregate_bandwidth": 1.0, "node_bandwidth": 1.0}
 
@@ -37,7 +40,7 @@ def test_the_last_deadline_or_the_one_asked_for(capsys):
     status, text, _ = run(capsys, "16", *SAVED, "--by", "2m")
     assert status == 0 and "\nby 2 min: stop " in text
     status, _, errors = run(capsys, "16", *SAVED, "--by", "1h")
-    assert status == 1 and "deadline=3600.0; expected seconds from 0 to 900" in errors
+    assert status == 1 and "by=3600.0; expected seconds from 0 to 900" in errors
 
 
 def test_json_holds_what_the_table_says(capsys):
@@ -87,18 +90,23 @@ def test_commands_come_in_time_and_match_what_slurm_may_do(tmp_path):
     model = model_of({"machine": MACHINE, "application": kinds})
     lines = commands_of(advise(5, cluster, model=model, within=360))
     assert lines == [
-        "# queue of example: 5 nodes within 6 min, 0.05 node-hours lost",
+        "# queue of example: 5 nodes within 6 min, 0.05 node-hours of work lost",
         "# at once",
-        "scontrol requeuehold 3  # loses 0.0167 node-hours; user ann",
-        "scontrol requeuehold 11  # loses 0.0167 node-hours; user ann",
+        "# loses 0.0167 node-hours, user ann",
+        "scontrol requeuehold 3",
+        "# loses 0.0167 node-hours, user ann",
+        "scontrol requeuehold 11",
         "# in 1 min",
-        "dump --of 1  # system-level checkpoint",
+        "# system-level checkpoint",
+        "dump --of 1",
         "# in 3 min",
-        "scontrol requeuehold 1  # checkpointed; user ann",
+        "# checkpointed, user ann",
+        "scontrol requeuehold 1",
         "# in 3.3 min",
         "# 2 reaches its own checkpoint: see that it is written",
         "# in 4 min",
-        "scancel 2  # checkpointed; user ann",
+        "# checkpointed, user ann",
+        "scancel 2",
         "# once the burst is over",
         "scontrol release 3,11,1",
     ]
@@ -114,16 +122,17 @@ def test_a_job_of_salloc_is_cancelled_and_counts_as_killed(tmp_path):
         jobs = (Job(1, ("n1",), 9000, name="s", batch=batch),)
         advice = advise(1, read_cluster(*machine_of(jobs, 1).save(folder)), model=model, within=360)
         assert advice.choice().loss == loss
-        assert any(line.startswith(f"{command}  #") for line in commands_of(advice))
+        assert command in commands_of(advice)
 
 
 def test_where_jobs_wait_the_nodes_are_reserved_first(tmp_path):
     jobs = (Job(1, ("n1",), 60), Job(2, (), state="PENDING"))
     lines = commands_of(advise(2, read_cluster(*machine_of(jobs, 2).save(tmp_path)), within=0))
-    reserve = "scontrol create reservation reservationname=cosim-burst starttime=now duration=1-0 "
-    assert lines[1] == "# at once; start the burst with --reservation=cosim-burst"
-    assert lines[2].startswith(f'{reserve}users="$(id -un)" flags=ignore_jobs nodes=')
-    assert "n[1-2]" in lines[2] and lines[3].startswith("scontrol requeuehold 1  # loses")
+    reserve = "scontrol create reservation reservationname=cosim-burst starttime=now "
+    assert lines[1].startswith("# this reserves 2 nodes for 1 h: 2.00 node-hours that waiting jobs")
+    assert lines[2] == "# at once, start the burst with --reservation=cosim-burst"
+    knobs = 'duration=0-01:00:00 users="$(id -un)" flags=ignore_jobs nodes='
+    assert lines[3] == f"{reserve}{knobs}'n[1-2]'" and lines[5] == "scontrol requeuehold 1"
     assert lines[-2:] == ["scontrol delete reservationname=cosim-burst", "scontrol release 1"]
     held = (Job(1, ("n1",), 60), Job(2, (), state="PENDING", reason="JobHeldUser"))
     folder = tmp_path / "held"
@@ -142,10 +151,9 @@ def test_names_of_users_steer_neither_terminal_nor_shell(tmp_path, capsys):
         assert "\033" not in text and "\r" not in text and "\u202e" not in text
         assert not any(line.startswith("\x1b") for line in text.splitlines())
     commands = [line for line in text.splitlines() if not line.startswith("#")]
-    assert [line.partition("#")[0].strip() for line in commands] == [
-        "scontrol requeuehold 7",
-        "scontrol release 7",
-    ]
+    assert commands == ["scontrol requeuehold 7", "scontrol release 7"]
+    # An interactive zsh runs comments, too: they hold nothing that it would act on.
+    assert all(set(line) <= HARMLESS for line in text.splitlines() if line.startswith("#"))
     _, text, _ = run(capsys, "1", *paths, "--json")
     assert json.loads(text)["deadlines"][0]["jobs"][0]["name"] == evil
 
@@ -255,3 +263,50 @@ def test_the_page_shows_what_its_commands_print():
     assert printed.printed() == printed.PAGE.read_text(encoding="utf-8"), (
         "run: python -m tests.cosimlab.advise.printed"
     )
+
+
+def test_a_reservation_has_the_nodes_asked_for_free_ones_first(tmp_path):
+    """Of eight nodes three are free; a job of four ends in time, two others are stopped for one."""
+    jobs = (
+        Job(1, ("n1", "n2", "n3", "n4"), left=30),
+        Job(2, ("n5",), 7200),
+        Job(3, (), state="PENDING"),
+    )
+    cluster = read_cluster(*machine_of(jobs, 8).save(tmp_path))
+    wanted = {1: "n6", 3: "'n[6-8]'", 5: "'n[1-2,6-8]'", 8: "'n[1-8]'"}
+    for nodes, names in wanted.items():
+        lines = commands_of(advise(nodes, cluster), 600, lasts=7200, user="ann b")
+        (made,) = (line for line in lines if line.startswith("scontrol create"))
+        assert made.endswith(f"nodes={names}"), made
+        assert "duration=0-02:10:00 users='ann b'" in made
+        assert "#" not in made and f"reserves {nodes} node" in lines[1]
+        assert ("scontrol requeuehold 2" in lines) == (nodes == 8)
+
+
+def test_no_work_lost_is_never_said_without_what_is_blocked(capsys):
+    status, text, _ = run(capsys, "1", *SAVED, "--commands", "--duration", "1d", "--user", "eve")
+    lines = text.splitlines()
+    assert status == 0 and lines[0].endswith("0 node-hours of work lost")
+    assert "24.2 node-hours that waiting jobs cannot use" in lines[1].replace("24.25", "24.2")
+    assert "duration=1-00:15:00 users=eve" in lines[3] and "nodes=n38" in lines[3]
+
+
+def test_a_week_has_at_most_twenty_deadlines_and_the_one_asked_for(capsys):
+    began = time.process_time()
+    status, text, _ = run(capsys, "8", *SAVED, "--within", "7d", "--by", "90m")
+    assert status == 0 and time.process_time() - began < 15
+    rows = [line for line in text.splitlines() if line.split()[:1] and "days" in line]
+    assert 5 <= len(rows) <= 20 and "\nby 1.5 h: " in text
+    assert len(text.splitlines()) < 60
+
+
+@pytest.mark.parametrize(
+    ("within", "step", "number", "second"),
+    [(900, 60, 16, 60), (1140, 60, 20, 60), (1200, 60, 11, 120), (604_800, 60, 15, 43_200)],
+)
+def test_deadlines_are_even_and_end_with_the_last(within, step, number, second):
+    deadlines = deadlines_of(within, step)
+    assert (len(deadlines), deadlines[1], deadlines[-1]) == (number, second, within)
+    odd = deadlines_of(1000, 7)
+    assert len(odd) <= MOST_ROWS and odd[-1] == 994 and set(odd % 7) == {0}
+    assert 49 in deadlines_of(1000, 7, by=50)

@@ -38,7 +38,7 @@ def follow(plan, *, whole=False):
         if line == "# once the burst is over" and not whole:
             break
         if line.startswith("sc"):
-            subprocess.run(line.rpartition("  # ")[0] or line, shell=True, check=True, timeout=60)
+            subprocess.run(line, shell=True, check=True, timeout=60)
 
 
 def test_jobs_of_srun_and_waiting_tasks_of_an_array_make_way(asked):

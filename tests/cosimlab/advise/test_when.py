@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from cosimlab.advise import read_cluster
+from cosimlab.advise import read_cluster, when
 from cosimlab.advise.command import main
 from cosimlab.advise.when import _accounting, forecast_of
+from cosimlib.traces.slurm import read_sacct
 from cosimlib.units import HOUR
 from tests.suites import ROOT
 
@@ -168,3 +169,22 @@ def test_options_of_advice_are_refused_beside_a_start(options, capsys):
 def test_accounting_alone_is_refused(capsys):
     assert main(["1", str(DATA / "slurm-22.05/squeue-2.json"), "--history", "x"]) == 1
     assert "--history='x'; expected --when beside it" in capsys.readouterr().err
+
+
+def test_accounting_that_is_asked_for_leaves_nothing_on_the_disk(full, tmp_path, monkeypatch):
+    monkeypatch.setattr(when.tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    modes = []
+
+    def read(path, verbose):
+        modes.append(path.parent.stat().st_mode & 0o777)
+        return read_sacct(path, verbose=verbose)
+
+    text = (
+        "JobIDRaw|Partition|User|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|State\n"
+        f"9|main|ann|{NOW - 120}|{NOW - 120}|{NOW - 60}|60|10|1|1|COMPLETED\n"
+    )
+    monkeypatch.setattr(when, "read_sacct", read)
+    monkeypatch.setattr(when, "printed_by", lambda *_, **__: text.encode())
+    forecast_of(read_cluster(*full), 1, HOUR, live=True)
+    assert modes == [0o700] and not any((tmp_path / "temporary").iterdir())

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cosimlab.report import lending_section, open_log
 from cosimlab.report.nodes import burst_costs, fill_idle, filled_window, lendable_nodes
 from cosimlib.eviction import EvictionProblem, solve_dynamic
 from cosimlib.schedule import Schedule
@@ -110,3 +111,12 @@ def test_fillers_that_are_never_killed_need_no_saves():
     schedule = scheduled([(0, 10, 10, 6)], nodes=10)
     *_, often = fill_idle(schedule.workload, schedule.system, 0, 10 * HOUR)
     assert often.policy == "filling C, 600 slots" and often.containers["saved"].all()
+
+
+def test_nothing_is_lent_before_the_first_start():
+    """The first job waits for 20 h on a machine of which the log does not tell who held it."""
+    schedule = scheduled([(20, 10, 10, 6), (30, 10, 10, 8)], nodes=10)
+    jobs = schedule.workload.jobs.assign(submit_time=[0.0, 30 * HOUR])
+    section = lending_section(open_log(Workload(jobs, "log", System.of(10)), budget=1))
+    (table,) = section.tables.values()
+    assert table.loc[1, "mean"] == 3

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cosimlab.report import example_log, open_log, policies_section
-from cosimlab.report.policies import _would_decide, compare_to_recorded, replay
+from cosimlab.report.policies import _best, _ratios, _would_decide, compare_to_recorded, replay
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -36,8 +36,19 @@ def correlation(workload: Workload) -> float:
 
 def test_a_policy_that_made_the_log_explains_it():
     assert correlation(queue([0, 1, 2, 3])) == 1
-    finding = policies_section(open_log(example_log(jobs=300), budget=1))
-    assert "which jobs waited longer (rank correlation" in finding.findings[0]
+    section = policies_section(open_log(example_log(), budget=1))
+    assert "EASY describes this site: rank correlation 0.61, mean wait 9.5 h" in section.findings[1]
+    assert "0.5 or more" in section.computed[section.findings[1]] and section.tables
+
+
+def test_where_no_policy_describes_the_site_one_sentence_is_all():
+    """The waits are those of FCFS in reverse order, or three times as long."""
+    for waits in ([3, 2, 1, 0], [0, 3, 6, 9]):
+        section = policies_section(open_log(queue(waits), budget=1))
+        (finding,) = section.findings
+        assert finding.startswith("No policy tried describes this site; ")
+        assert "rank correlation" in finding and "recorded" in finding
+        assert not section.tables and not section.pictures
 
 
 def test_a_policy_that_reverses_the_log_does_not_and_jobs_without_a_start_do_not_count():
@@ -86,3 +97,34 @@ def test_the_example_log_is_feasible_and_near_easy():
     assert log.column("user").notna().all() and (log.jobs["recorded_start"] >= 0).all()
     table = compare_to_recorded([simulate_easy(log, log.machine)])
     assert 0.25 < table.loc["EASY", "rank correlation"] < 1
+
+
+class Compared:
+    """A comparison whose interval leaves out the ratio of the log itself."""
+
+    policies, level, drawn = ("EASY", "conservative"), 0.95, range(20)
+
+    def rows(self, kind: str, **which: str) -> pd.DataFrame:
+        both = {"measure": "wait_time", "statistic": "mean"}
+        if kind == "value":
+            rows = [("EASY", 100.0, 50.0, 200.0), ("conservative", 53.4, 50.0, 80.0)]
+            table = pd.DataFrame(rows, columns=["policy", "log", "low", "high"])
+            return table.assign(**both)
+        row = {
+            "policy": "conservative",
+            "against": "EASY",
+            "log": 0.534,
+            "low": 0.556,
+            "high": 0.782,
+        }
+        return pd.DataFrame([row | both | {"verdict": "lower"}])
+
+
+def test_a_ratio_outside_of_its_interval_is_open_and_its_interval_is_not_printed():
+    """To be merged also where intervals of `compare` always contain their own point."""
+    sentence, how = _best(Compared())
+    assert sentence == "Whether conservative backfilling waits less than EASY is open."
+    assert "unlike this log" in how and "0.556" not in sentence + how
+    table = _ratios(Compared())
+    assert table.loc["conservative", "verdict"] == "open"
+    assert table[["low", "high"]].isna().all(axis=None)

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosimlab.report.log import interval_text, window_name
+from cosimlab.report import open_log, waits_section
+from cosimlab.report.log import interval_around, interval_of, interval_of_median, window_name
 from cosimlab.report.waits import CAUSES, idle_waits, waits_by, waits_by_hour, weekly_use
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -67,6 +68,7 @@ def test_a_job_that_fits_and_waits_is_held_back_by_something_else():
     """Ten nodes: b's two nodes are free for the five hours that it waits, and a runs meanwhile."""
     schedule = recorded([(0, 0, 10, 6, "a"), (1, 6, 1, 2, "b"), (2, 10, 1, 8, "c")])
     waits = idle_waits(schedule, length=DAY)
+    assert CAUSES["other"] == "no cause is visible"
     assert waits.loc[0, list(CAUSES)].sum() == 2 * 5, "c never fits"
     assert waits.loc[0, ["other", "waited"]].tolist() == [10, 10 + 64]
 
@@ -115,9 +117,44 @@ def test_waits_by_weekday_and_hour_need_a_calendar():
 
 def test_an_interval_of_equal_weeks_has_no_width():
     at = np.arange(10) * WEEK
-    equal = interval_text(at, np.full(10, 3.0), np.ones(10), str)
-    assert equal == "(3.0; 95 % of 1,000 redraws of all 10 weeks)"
-    rising = interval_text(at, np.arange(10.0), np.ones(10), str)
-    low, high = (float(end) for end in rising[1:].partition(";")[0].split(" to "))
+    equal = interval_of(at, np.full(10, 3.0), np.ones(10))
+    assert equal.text(str) == " (3.0)"
+    assert equal.basis == "The interval holds 95 % of 1,000 redraws of all 10 weeks."
+    low, high, _ = interval_of(at, np.arange(10.0), np.ones(10))
     assert low < 4.5 < high
-    assert interval_text([0.0, HOUR], [1, 1], [1, 1], str) == "(under 8 days: no interval)"
+    none = interval_of([0.0, HOUR], [1, 1], [1, 1])
+    assert none.text(str) == "" and none.basis == "No interval: the log has under 8 days."
+
+
+def test_an_interval_of_a_median_is_that_of_logs_drawn_anew_one_by_one():
+    random = np.random.default_rng(0)
+    at, values = np.sort(random.uniform(0, 12 * WEEK, 300)), random.exponential(1, 300)
+    found = interval_of_median(at, values, seed=3)
+    blocks = [values[at // WEEK == week] for week in range(12)]
+    drawn = np.random.default_rng(3).integers(0, 12, (1000, 12))
+    medians = [np.quantile(np.concatenate([blocks[b] for b in row]), 0.5) for row in drawn]
+    assert found[:2] == pytest.approx(np.quantile(medians, [0.025, 0.975]), rel=0.03)
+    assert found.low <= np.median(values) <= found.high
+
+
+def test_an_interval_contains_the_value_of_the_log_itself():
+    """One week of 100 has all: it is drawn less than once in a third of the logs drawn anew."""
+    own, redrawn = 5.0, np.linspace(0, 1, 50)
+    low, high, _ = interval_around(own, redrawn, 50, "week")
+    assert low < 1 and high == own
+
+
+def test_waits_under_two_minutes_are_no_waiting():
+    """One scheduler cycle for all jobs; the last waits for an hour on an idle machine."""
+    jobs = [(hour, hour + 1 / 60, 0.1, 1, "a") for hour in range(20)] + [(20, 21, 1, 1, "b")]
+    waits = idle_waits(recorded(jobs))
+    assert waits["waited"].sum() == waits[list(CAUSES)].to_numpy().sum() == pytest.approx(1)
+    section = waits_section(open_log(recorded(jobs[:-1]).workload, budget=1))
+    assert section.findings[-1] == "No job waits 2 min or longer."
+
+
+def test_what_the_record_does_not_explain_is_no_hold_and_no_reservation():
+    jobs = [(0, 0, 10, 6, "a"), (1, 6, 1, 2, "b"), (2, 10, 1, 8, "c")]
+    section = waits_section(open_log(recorded(jobs).workload, budget=1))
+    assert section.findings[-1] == "For 100 % of such waiting the record shows no cause."
+    assert "reservation, or" not in str(section)

@@ -5,6 +5,8 @@ import pytest
 from cosimlib.traces import TraceError, read_swf
 from tests.cosimlib.traces.reading import DATA, counts
 
+NOTE = "made by hand after the description of the logs of 2024 and 2025"
+
 
 def frontier(tmp_path, change):
     """The workload of the sample with its text changed."""
@@ -31,6 +33,7 @@ def test_nodes_are_those_of_the_descriptor_whatever_the_processors_say():
         ("noted", "run time over the requested time"): 4,
         ("noted", "requested time unknown"): 1,
         ("noted", "start unknown"): 1,
+        ("noted", f'the header says: "{NOTE}"'): 20,
     }
 
 

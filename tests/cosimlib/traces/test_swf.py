@@ -220,7 +220,7 @@ def test_missing_empty_and_damaged_files_are_refused(tmp_path):
         ("theta-2023-prod.swf.gz", 29_520, 4_360, 0),
         ("KTH-SP2-1996-2.1-cln.swf.gz", 28_475, 100, 1),
         ("SDSC-SP2-1998-4.2-cln.swf.gz", 54_034, 128, 5_681),
-        ("UniLu-Gaia-2014-2.swf.gz", 51_860, 2_004, 127),
+        ("UniLu-Gaia-2014-2.swf.gz", 51_959, 2_004, 28),
         ("CEA-Curie-2011-2.1-cln.swf.gz", 298_092, 93_312, 14_734),
         ("mira-2018-aug27-dec31.swf.gz", 22_508, 49_152, 0),
         ("intrepid-2009-first3000.swf.gz", 3_000, 40_960, 0),
@@ -236,3 +236,31 @@ def test_real_logs_have_their_jobs_nodes_and_dropped_records(
     assert workload.machine.total_nodes == nodes
     account = workload.account
     assert account.loc[account["action"] == "dropped", "records"].sum() == dropped
+
+
+# Parts of executions, and what the header says
+
+
+def test_only_a_status_whose_job_has_another_record_marks_a_part(tmp_path):
+    """Job 1 has two parts; where statuses are exit codes, 2 is a job that failed."""
+    line = "{} {} 0 10 4 -1 -1 4 60 -1 {} 1 1 1 1 1 -1 -1"
+    rows = [(1, 0, 2), (1, 5, 4), (1, 0, 1), (2, 7, 2), (3, 8, 3), (4, 9, 127)]
+    path = tmp_path / "codes.swf"
+    path.write_text("\n".join(line.format(*row) for row in rows))
+    read = read_swf(path, verbose=False)
+    assert read.jobs["job_id"].tolist() == [1, 2, 3, 4]
+    assert counts(read)["dropped", "part of an execution (status 2, 3 or 4)"] == 2
+
+
+def test_jobs_that_the_header_counts_and_the_file_lacks_are_noted(tmp_path):
+    record = "1 0 0 10 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1"
+    header = "; MaxJobs: 1,200\n; MaxRecords: 7\n; Note: a cleaned log\n;Note: twice\n"
+    path = tmp_path / "cleaned.swf"
+    path.write_text(f"{header}{record}\n; Note: no header\n")
+    noted = counts(read_swf(path, verbose=False))
+    assert noted["noted", "of 1,200 records of its header are not in the file"] == 1199
+    assert noted["noted", 'the header says: "a cleaned log"'] == 1
+    assert noted["noted", 'the header says: "twice"'] == 1
+    assert not any("no header" in reason for _, reason in noted)
+    path.write_text(f"; MaxJobs: 1\n{record}\n")
+    assert not any("of its header" in reason for _, reason in counts(read_swf(path, verbose=False)))

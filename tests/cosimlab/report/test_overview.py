@@ -1,0 +1,126 @@
+"""First screen of a report: tiles, the picture, changes; and the knobs of the command."""
+
+import html
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosimlab as lab
+import cosimlib as cs
+from cosimlab.report import example_log, open_log
+from cosimlab.report.command import Report, columns_of, main
+from cosimlab.report.overview import Change, changes, picture, tiles
+from cosimlab.report.waits import CAUSES, causes_of
+from cosimlib.display import percent
+from cosimlib.units import HOUR
+from tests.cosimlab.report.test_report import report_on
+from tests.suites import ROOT
+
+
+@pytest.fixture(scope="module")
+def log():
+    return open_log(example_log(), budget=1)
+
+
+def test_tiles_tell_use_waits_unexplained_waiting_and_jobs(log):
+    use, waits, unexplained, jobs = tiles(log)
+    span = log.schedule.span
+    assert use.value == percent(log.schedule.utilization(*span)) and use.name == "of 128 nodes used"
+    wait = log.schedule.jobs["wait_time"]
+    assert waits.value == f"{wait.mean() / HOUR:.1f} h, {wait.median() / HOUR:.1f} h"
+    assert waits.interval.startswith("mean ") and "; median " in waits.interval
+    table = causes_of(log)
+    share = table[list(CAUSES)[-1]].sum() / table["waited"].sum()
+    assert unexplained.value == percent(share) and " to " in unexplained.interval
+    assert jobs.value == "4,000" and jobs.interval.endswith(" a day")
+    each = [float(end.replace(",", "")) for end in jobs.interval.split()[:3:2]]
+    assert each[0] <= 4000 / np.ceil((span[1] - span[0]) / 86_400) * 1.05 and each[0] < each[1]
+
+
+def test_tiles_are_open_where_the_log_cannot_tell():
+    for name, values in (("submissions-are-starts", (1, 2)), ("three-jobs", ())):
+        found = report_on(name).tiles
+        assert [place for place, tile in enumerate(found) if tile.value == "open"] == list(values)
+    assert all("too short" in report_on("three-jobs").tiles[place].interval for place in (0, 1, 3))
+
+
+def test_the_picture_has_use_queue_and_closures(log):
+    drawn, note = picture(log)
+    assert drawn.count("<polyline") == 2 and "% used" in drawn and "jobs waiting" in drawn
+    assert "Grey" not in note and "#bbb" not in drawn
+    drawn, _ = report_on("submissions-are-starts").picture
+    assert drawn.count("<polyline") == 1
+
+
+def test_the_page_has_no_heading_of_changes_until_there_are_some(log):
+    assert changes(log) == ()
+    plain = Report("log", (), "basis")
+    assert "What would help most" not in plain._repr_html_()
+    change = Change("10 % more nodes", "0.8 times the mean wait", "wide jobs", "nobody")
+    page = Report("log", (), "basis", changes=(change,))._repr_html_()
+    assert "What would help most" in page and "10 % more nodes" in page
+
+
+def test_findings_stand_once_on_the_page_and_how_they_were_computed_is_folded(log):
+    report = lab.report(log)
+    page = report._repr_html_()
+    for section in report.sections:
+        for finding in section.findings:
+            assert page.count(finding) == 1
+        for how in filter(None, section.computed.values()):
+            assert page.count(f"<p>{html.escape(how)}</p></details>") >= 1
+    assert page.index('class="tiles"') < page.index("<svg") < page.index("<section")
+
+
+def test_cores_and_gpus_are_counted_on_request():
+    sacct = next(iter(sorted((ROOT / "tests" / "data" / "slurm-24.11").glob("sacct*epoch*"))))
+    cores = open_log(sacct, unit="cores", budget=1)
+    assert cores.unit == "core" and "core" in lab.report(cores).findings[0]
+    eight = ROOT / "tests" / "data" / "zoo" / "nodes-of-eight-processors.swf.gz"
+    assert open_log(eight).machine.total_nodes == 8
+    counted = open_log(eight, unit="cores")
+    assert counted.machine.total_nodes == 64 and counted.unit == "core"
+    with pytest.raises(ValueError, match="unit='gpus', which read_swf does not take"):
+        open_log(eight, unit="gpus")
+    with pytest.raises(ValueError, match="cores_per_node=8; expected 1, as cores are counted"):
+        open_log(eight, unit="cores", cores_per_node=8)
+
+
+def test_a_partition_is_reported_on_by_itself():
+    several = ROOT / "tests" / "data" / "zoo" / "several-partitions.swf.gz"
+    whole = cs.load_trace(several, verbose=False)
+    name = whole.column("partition").dropna().iloc[0]
+    log = open_log(several, partition=name)
+    assert len(log.workload) == (whole.column("partition") == name).sum() < len(whole)
+    assert log.machine.total_nodes <= 64 and "machine" in log.lacks
+    with pytest.raises(ValueError, match="no partition 'none'; expected one of"):
+        open_log(several, partition="none")
+
+
+def test_columns_of_a_csv_are_named_on_the_command_line(tmp_path, capsys):
+    table = pd.DataFrame(
+        {
+            "queued": ["2026-01-01T00:00:00", "2026-01-01T01:00:00"],
+            "began": ["2026-01-01T00:00:00", "2026-01-01T02:00:00"],
+            "elapsed": ["01:00:00", "1800"],
+            "size": [2, 4],
+        }
+    )
+    path = tmp_path / "mine.csv"
+    table.to_csv(path, index=False)
+    text = "submit_time=queued,recorded_start=began,run_time=elapsed,nodes=size"
+    log = open_log(path, columns=columns_of(text))
+    assert log.workload.jobs["run_time"].tolist() == [3600, 1800]
+    assert log.schedule.jobs["wait_time"].tolist() == [0, 3600]
+    page = tmp_path / "page.html"
+    assert main([str(path), "-o", str(page), "--columns", text, "--budget", "1"]) == 0
+    capsys.readouterr()
+    for wrong, said in (
+        ("submit_time", "--columns='submit_time'; expected pairs such as"),
+        ("submit_time=when,run_time=elapsed,nodes=size", "no column 'when' for submit_time"),
+        ("arrival=queued", "columns='arrival'; expected one of"),
+        ("submit_time=queued", "no column run_time, nodes; expected a CSV with"),
+    ):
+        assert main([str(path), "-o", str(page), "--columns", wrong]) == 1
+        assert said in capsys.readouterr().err
