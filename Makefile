@@ -41,7 +41,7 @@ PAGES := $(addprefix notebooks/papers/,gallery.html gallery.py reading.py result
 .PHONY: $(FOLDERS) $(FOLDERS:=/)
 
 help: ## print these lines
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "  one notebook alone: make figures/1-eviction"
 	@printf '  variables:'; for name in $(VARIABLES); do printf ' %s=%s' "$$name" "$${!name}"; done; echo
 

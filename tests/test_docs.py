@@ -192,7 +192,7 @@ def test_make_targets_links_and_files_that_a_page_names_are_there(page):
     """Files are paths between backticks that begin with a folder of the project."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     text = (ROOT / page).read_text(encoding="utf-8")
-    for target in re.findall(r"(?:`|^)make ([a-z]+)\b(?!/)", text, flags=re.MULTILINE):
+    for target in re.findall(r"(?:`|^)make ([a-z-]+)\b(?!/)", text, flags=re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), f"no target {target}"
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         if not link.startswith("http"):
