@@ -10,7 +10,10 @@ long-run value (of an endless log of the same users) for 95 % of logs. If the in
 difference contains 0, another such log may rank the two policies in the other order: *this log
 cannot tell*. Below six whole weeks there is no interval.
 
-@@MEASURED@@
+This was measured on five endless synthetic workloads, with some 445 logs of 8 and of 13 weeks each
+(``python -m tests.cosimlab.comparison.coverage``, docs/intervals.md). Ratios are covered in 96 to
+100 %, on busy weeks in 87 %; mean waits in 91 to 100 %, but in 75 to 81 % where single sessions of
+users carry much of the load. Nearly all misses are intervals that lie below the truth.
 
 - `compare`: policies side by side; `Comparison`
 - `MEASURES`: the metrics by name
