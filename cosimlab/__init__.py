@@ -15,6 +15,7 @@ Ask
 - `report`: a report on a log, as sentences, tables and one page
 - `compare`: policies on a log and on new logs drawn from it, with intervals
 - `compare_solvers`: eviction solvers at full moments of a log, with intervals
+- `identify`: which rule made a schedule, with the few jobs that show where it is another
 - `sweep`: table of a function's results on a grid of arguments and seeds, in parallel
 - `forecast`: start times of waiting jobs and of a new job, with intervals
 - `backtest`: how often such forecasts are right on a log's own past

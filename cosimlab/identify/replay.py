@@ -25,6 +25,10 @@ from cosimlib.kernels.records import record_type, records
 KEPT, REPLANNED = 4, 5
 """Kinds of rules beside those of `batch.easy`: every job has a reservation."""
 
+MOST_WRONG = 1_000
+"""Wrong decisions after which a rule is not asked again. Where thousands of jobs wait, a rule that
+would start many of them takes long at each instant, and it is not the one that made the schedule."""
+
 NOTHING, WRONG, RIGHT = 0, 1, 2
 """What is noted of an instant: nothing to decide; the rule decides otherwise, or the same."""
 
@@ -34,7 +38,7 @@ JOB = record_type(
 """A job with its recorded start and end; `chosen` if the rule starts it at this instant."""
 
 STATE = record_type(
-    floats="now shadow_time rises",
+    floats="now shadow_time rises movable",
     integers="kind rule per_event free waiting releases limits head extra breakpoints overdue",
 )
 """A moment of the machine; `head`, `shadow_time` and `extra` of the last reservation, or -1."""
@@ -78,19 +82,20 @@ def record_of(submit_time: np.ndarray, start_time: np.ndarray, run_time: np.ndar
 def replay(
     run: Prepared,
     start_time: np.ndarray,
-    end_time: np.ndarray,
-    record: Record,
     rule: int,
     *,
     per_event: bool = False,
+    record: Record | None = None,
     until: float = np.inf,
 ) -> Replay:
     """Ask a rule at all instants of a record, or up to one, whose chosen jobs stay marked.
 
     The run has the times by which the rule plans as requested times.
     """
+    record = record or record_of(run.jobs.submit_time, start_time, run.jobs.run_time)
     jobs = records(run.rank.size, JOB, rank=run.rank, **run.jobs._asdict())
-    jobs.start_time, jobs.end_time, jobs.reserved = start_time, end_time, np.inf
+    jobs.start_time, jobs.end_time = start_time, start_time + run.jobs.run_time
+    jobs.reserved = np.inf
     sides = [_side(run, rule, per_event) for _ in range(2)]
     noted = np.zeros(record.instants.size, np.int64)
     n = jobs.size
@@ -112,7 +117,7 @@ def _side(run: Prepared, rule: int, per_event: bool) -> Side:
     """An empty machine."""
     fields = {"kind": run.kind, "rule": rule, "per_event": per_event, "free": run.total_nodes}
     n = run.rank.size
-    state = records(1, STATE, head=-1, now=-np.inf, **fields)[0]
+    state = records(1, STATE, head=-1, now=-np.inf, movable=-np.inf, **fields)[0]
     return Side(state, np.recarray(n + 1, STEP), np.empty(n, np.int64))
 
 
@@ -135,7 +140,7 @@ def _replay(
     until: float,
 ) -> None:
     """Note of each instant whether the rule starts the jobs that the record starts."""
-    begun, gone, submitted = 0, 0, 0
+    begun, gone, submitted, wrong = 0, 0, 0, 0
     availability.clear(profile, state, -np.inf, state.free)
     for index in range(instants.size):
         now = instants[index]
@@ -156,20 +161,25 @@ def _replay(
                 first_job, submitted,
             )  # fmt: skip
         _absorb(jobs, state, expected, waiting, ends, first_job, submitted)
+        if state.rule < KEPT:
+            _sort(jobs, state, waiting)
+        elif state.rule == REPLANNED:
+            queue.sort(jobs, waiting[: state.waiting], state.kind, now)
         if state.rule == REPLANNED and _fits_any(jobs, state, waiting):
             _copy(state, expected, waiting, trial, trial_expected, trial_waiting)
             _plan_anew(jobs, trial, trial_expected, trial_waiting, profile)
         elif state.rule == KEPT:
             _copy(state, expected, waiting, trial, trial_expected, trial_waiting)
             new = submitted - first_job
-            _keep(jobs, state, expected, waiting, trial, trial_waiting, profile, ends, new)
+            _keep(jobs, state, expected, waiting, trial, profile, ends, new)
         if starts.size > 0 or _fits_any(jobs, state, waiting):
             noted[index] = RIGHT if _is_equal(jobs, state, waiting, starts) else WRONG
-        if now >= until:
+        wrong += noted[index] == WRONG
+        if now >= until or (wrong == MOST_WRONG and until == np.inf):
             return
         _go_on(jobs, state, expected, waiting, starts)
         if state.rule == KEPT and noted[index] == WRONG:
-            _renew(jobs, state, expected, waiting, trial_waiting, profile)
+            _renew(jobs, state, expected, waiting, profile)
 
 
 @kernel
@@ -326,60 +336,60 @@ def _pass(
     ends: int,
 ) -> int:
     """One pass over the queue; returns how many jobs end now."""
-    if state.kind not in (SUBMITTED, STATIC, HEAD_FIRST):
-        queue.rank(jobs, waiting[: state.waiting], state.kind, state.now)
-    head = _head(jobs, state, waiting)
-    while head >= 0 and jobs[waiting[head]].nodes <= state.free:
-        ends = _choose(jobs, state, expected, waiting, head, ended, ends)
-        head = _head(jobs, state, waiting)
-    if head < 0 or state.rule == NO_BACKFILLING:
-        return ends
-    state.limits = 0
-    if state.rule != NO_RESERVATION:
-        wanted = jobs[waiting[head]].nodes
-        shadow_time, extra = backfilling.reservation(expected, state, wanted, state.now)
-        state.head, state.shadow_time, state.extra = waiting[head], shadow_time, extra
-        if state.rule == STRICTLY_BEFORE:
-            shadow_time, extra = np.nextafter(shadow_time, -np.inf), 0
-        backfilling.limit(limits, state, shadow_time, extra)
-    place = _next_fitting(jobs, state, waiting, limits)
-    while place >= 0:
-        job = jobs[waiting[place]]
-        backfilling.take(limits, state, job.nodes, state.now + job.requested_time)
-        ends = _choose(jobs, state, expected, waiting, place, ended, ends)
-        place = _next_fitting(jobs, state, waiting, limits)
+    _sort(jobs, state, waiting)
+    state.head = _head(jobs, state, waiting)
+    while state.head >= 0 and jobs[state.head].nodes <= state.free:
+        ends = _choose(jobs, state, expected, state.head, ended, ends)
+        state.head = _head(jobs, state, waiting)
+    if state.head >= 0 and state.rule != NO_BACKFILLING:
+        state.limits = 0
+        if state.rule != NO_RESERVATION:
+            _reserve_for_head(jobs, state, expected, limits)
+        for number in waiting[: state.waiting]:
+            job = jobs[number]
+            end = state.now + job.requested_time
+            if job.chosen == 0 and backfilling.may_start(limits, state, job.nodes, end):
+                backfilling.take(limits, state, job.nodes, end)
+                ends = _choose(jobs, state, expected, number, ended, ends)
+    _drop_chosen(jobs, state, waiting)
     return ends
 
 
 @kernel
-def _head(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> int:
-    """The place of the head of the queue among the waiting jobs; -1 if none waits."""
-    if state.waiting == 0:
-        return -1
-    best = 0
-    if state.kind not in (SUBMITTED, HEAD_FIRST):
-        for place in range(1, state.waiting):
-            if jobs[waiting[place]].rank < jobs[waiting[best]].rank:
-                best = place
-    return best
+def _sort(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> None:
+    """Sort the waiting jobs by rank. They are nearly in order from the time before.
+
+    Behind the job submitted first, the others are by rank; it is found anew at each pass.
+    """
+    if state.kind == HEAD_FIRST:
+        queue.sort(jobs, waiting[: state.waiting], STATIC, state.now)
+    elif state.kind != SUBMITTED:
+        queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
 
 
 @kernel
-def _next_fitting(
-    jobs: np.recarray, state: np.record, waiting: np.ndarray, limits: np.recarray
-) -> int:
-    """The place of the first job in order that may start now; -1 if there is none."""
-    best = -1
-    for place in range(state.waiting):
-        job = jobs[waiting[place]]
-        if best >= 0 and jobs[waiting[best]].rank <= job.rank:
-            continue
-        end = state.now + job.requested_time
-        if backfilling.may_start(limits, state, job.nodes, end):
-            best = place
-            if state.kind == SUBMITTED:
-                return best
-    return best
+def _head(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> int:
+    """The head of the queue among the jobs that are not chosen yet; -1 if there is none."""
+    head = -1
+    for number in waiting[: state.waiting]:
+        if jobs[number].chosen == 0:
+            if state.kind != HEAD_FIRST:
+                return number
+            head = number if head < 0 else min(head, number)
+    return head
+
+
+@kernel
+def _reserve_for_head(
+    jobs: np.recarray, state: np.record, expected: np.recarray, limits: np.recarray
+) -> None:
+    """Limit the jobs that overtake, as `batch.easy` does."""
+    wanted = jobs[state.head].nodes
+    shadow_time, extra = backfilling.reservation(expected, state, wanted, state.now)
+    state.shadow_time, state.extra = shadow_time, extra
+    if state.rule == STRICTLY_BEFORE:
+        shadow_time, extra = np.nextafter(shadow_time, -np.inf), 0
+    backfilling.limit(limits, state, shadow_time, extra)
 
 
 @kernel
@@ -387,24 +397,30 @@ def _choose(
     jobs: np.recarray,
     state: np.record,
     expected: np.recarray,
-    waiting: np.ndarray,
-    place: int,
+    number: int,
     ended: np.ndarray,
     ends: int,
 ) -> int:
-    """Let the rule start the job at a place; returns how many jobs end now."""
-    number = waiting[place]
+    """Let the rule start a job; returns how many jobs end now."""
     job = jobs[number]
     job.chosen = 1
-    for later in range(place, state.waiting - 1):
-        waiting[later] = waiting[later + 1]
-    state.waiting -= 1
     state.free -= job.nodes
     backfilling.expect(expected, state, state.now + job.requested_time, job.nodes)
     if job.run_time == 0.0:
         ended[ends] = number
         return ends + 1
     return ends
+
+
+@kernel
+def _drop_chosen(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> None:
+    """Drop chosen jobs from those that wait."""
+    kept = 0
+    for number in waiting[: state.waiting]:
+        if jobs[number].chosen == 0:
+            waiting[kept] = number
+            kept += 1
+    state.waiting = kept
 
 
 # --- conservative backfilling ---------------------------------------------------------------------
@@ -470,12 +486,7 @@ def _plan_anew(
                     state.free -= job.nodes
                     end = state.now + job.requested_time
                     backfilling.expect(expected, state, end, job.nodes)
-        kept = 0
-        for number in waiting[: state.waiting]:
-            if jobs[number].chosen == 0:
-                waiting[kept] = number
-                kept += 1
-        state.waiting = kept
+        _drop_chosen(jobs, state, waiting)
 
 
 @kernel
@@ -485,7 +496,6 @@ def _keep(
     expected: np.recarray,
     waiting: np.ndarray,
     trial: np.record,
-    order: np.ndarray,
     profile: np.recarray,
     ends: np.ndarray,
     new: int,
@@ -497,23 +507,24 @@ def _keep(
         expected_end = job.start_time + job.requested_time
         if expected_end > state.now:
             availability.add(profile, state, state.now, expected_end, job.nodes)
+            state.movable = max(state.movable, expected_end)
     was_overdue = state.overdue
     state.overdue = state.releases > 0 and expected[state.releases - 1].time <= state.now
     old = state.waiting - new
     state.waiting = old
     if state.overdue or was_overdue:
-        _renew(jobs, state, expected, waiting, order, profile)
+        _renew(jobs, state, expected, waiting, profile)
         has_room = False
     else:
         has_room = _begin_due(jobs, state, waiting, trial, profile) or ends.size > 0
-    while has_room:
-        _compress(jobs, state, waiting, order, profile)
+    while has_room and state.movable > state.now:
+        _compress(jobs, state, waiting, profile)
         has_room = _begin_due(jobs, state, waiting, trial, profile)
     state.waiting = old + new
     for number in waiting[old : old + new]:
         _reserve(jobs, state, profile, number)
     while _begin_due(jobs, state, waiting, trial, profile):
-        _compress(jobs, state, waiting, order, profile)
+        _compress(jobs, state, waiting, profile)
 
 
 @kernel
@@ -536,6 +547,7 @@ def _begin_due(
                 ended = True
                 end = state.now + job.requested_time
                 availability.add(profile, state, state.now, end, job.nodes)
+                state.movable = max(state.movable, end)
     return ended
 
 
@@ -544,24 +556,30 @@ def _compress(
     jobs: np.recarray,
     state: np.record,
     waiting: np.ndarray,
-    order: np.ndarray,
     profile: np.recarray,
 ) -> None:
-    """Lift every job that still waits, in the queue's order, and place it at its earliest start."""
-    order[: state.waiting] = waiting[: state.waiting]
-    queue.sort(jobs, order[: state.waiting], state.kind, state.now)
-    for number in order[: state.waiting]:
+    """Lift every job that still waits, in the queue's order, and place it at its earliest start.
+
+    Nodes came free before `movable` only: no job of more nodes than are free before that can move.
+    """
+    queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
+    before, state.movable = state.movable, -np.inf
+    most, is_stale = availability.max_free(profile, state, before), False
+    for number in waiting[: state.waiting]:
         job = jobs[number]
-        if job.chosen == 1:
+        if is_stale and job.nodes > most:
+            most, is_stale = availability.max_free(profile, state, before), False
+        if job.chosen == 1 or job.nodes > most:
             continue
         start = availability.earliest_start(
-            profile, state, job.nodes, job.requested_time, state.now, job.reserved, job.reserved
+            profile, state, job.nodes, job.requested_time, state.now, before, job.reserved
         )
         if start < job.reserved:
             end = job.reserved + job.requested_time
             availability.add(profile, state, job.reserved, end, job.nodes)
             availability.add(profile, state, start, start + job.requested_time, -job.nodes)
-            job.reserved = start
+            job.reserved, is_stale = start, True
+            state.movable, before = max(state.movable, end), max(before, end)
 
 
 @kernel
@@ -570,15 +588,14 @@ def _renew(
     state: np.record,
     expected: np.recarray,
     waiting: np.ndarray,
-    order: np.ndarray,
     profile: np.recarray,
 ) -> None:
     """Make all reservations anew, in order of the starts reserved so far (ties: the queue's)."""
-    order[: state.waiting] = waiting[: state.waiting]
-    for number in order[: state.waiting]:
+    for number in waiting[: state.waiting]:
         jobs[number].before_rank = jobs[number].reserved
-    queue.sort(jobs, order[: state.waiting], state.kind, state.now)
+    queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
     _plan_of_running(state, expected, profile)
-    for number in order[: state.waiting]:
+    for number in waiting[: state.waiting]:
         jobs[number].before_rank = 0.0
         _reserve(jobs, state, profile, number)
+    state.movable = -np.inf

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlab.identify.replay import KEPT, REPLANNED, Record, Replay, record_of, replay
+from cosimlab.identify.replay import KEPT, REPLANNED, Record, Replay, replay
 from cosimlib import checks as check
 from cosimlib.batch import (
     ORDERS,
@@ -135,26 +135,24 @@ class Rule(NamedTuple):
 
     def asked(
         self,
-        workload: Workload,
-        system: System,
+        run: Prepared,
         start_time: np.ndarray,
         record: Record | None = None,
         until: float = np.inf,
     ) -> Replay:
         """What the rule decides at the instants of a record; `until` one (s), if given."""
-        run_time = workload.jobs["run_time"].to_numpy(np.float64)
-        submit_time = workload.jobs["submit_time"].to_numpy(np.float64)
-        record = record or record_of(submit_time, start_time, run_time)
         per_event = self.family.knobs.get("decide") == "per_event"
-        run, end_time = self.prepared(workload, system), start_time + run_time
         kind = self.family.kind
-        return replay(run, start_time, end_time, record, kind, per_event=per_event, until=until)
+        return replay(run, start_time, kind, per_event=per_event, record=record, until=until)
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {rule.name: rule for order in ORDERS for rule in (Rule(f, order) for f in FAMILIES)}
 )
 """All rules by name, the plainest first."""
+
+SAME = ("FCFS (sjbf)",)
+"""Rules that equal an earlier one: without backfilling `sjbf` is the order of submission."""
 
 
 def chosen_rules(names: Iterable[str] | None) -> list[Rule]:
@@ -168,14 +166,18 @@ def chosen_rules(names: Iterable[str] | None) -> list[Rule]:
     return [RULES[name] for name in asked]
 
 
-def applicable(rules: Iterable[Rule], workload: Workload, system: System) -> list[Rule]:
-    """The rules that these jobs can be judged by, without those that equal an earlier one.
+def applicable(
+    rules: Iterable[Rule], workload: Workload, system: System
+) -> list[tuple[Rule, Prepared]]:
+    """The rules that these jobs can be judged by, and what the kernel takes of the jobs for each.
 
-    Rules need what they read of the jobs. Where all requests are whole minutes, to round them makes
-    no other rule; where they are the run times, nor do these.
+    A rule is left out where a number that it reads is unknown, or where it equals an earlier one:
+    where all requests are whole minutes, to round them makes no other rule.
     """
     fine, known = [], set()
     for rule in rules:
+        if rule.name in SAME:
+            continue
         try:
             run = rule.prepared(workload, system)
         except InvalidWorkloadError:
@@ -184,7 +186,7 @@ def applicable(rules: Iterable[Rule], workload: Workload, system: System) -> lis
         same = (family.name, family.details, rule.order, run.jobs.requested_time.tobytes())
         if same not in known:
             known.add(same)
-            fine.append(rule)
+            fine.append((rule, run))
     return fine
 
 

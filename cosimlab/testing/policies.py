@@ -139,7 +139,7 @@ def check_policy(
         for case in cases:
             found = fault(law, run, case)
             if found is not None:
-                smaller = smallest(partial(fault, law, run), case, found, _smaller_cases)
+                smaller = smallest(partial(fault, law, run), case, found, smaller_cases)
                 raise _error(name, law, *smaller)
         rows.append((law, LAWS[law].says, len(cases)))
     return pd.DataFrame(rows, columns=["law", "says", "workloads"])
@@ -212,7 +212,7 @@ def smallest(
     return case, found
 
 
-def _smaller_cases(case: Case) -> Iterator[Case]:
+def smaller_cases(case: Case) -> Iterator[Case]:
     """The case without one job, with fewer nodes, narrower jobs, one smaller number."""
     jobs, nodes = case
     for job in reversed(jobs.index):
