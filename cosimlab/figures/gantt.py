@@ -357,7 +357,9 @@ def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
     for row, (plan, begins) in enumerate(zip(plans, starts, strict=True), start=1):
         table = use_blocks(plan, first, last)
         job = table["job"].to_numpy()
-        states = np.where(only & begins, 0, np.where(begins, 1, np.where(plan.start_time < now, 2, 3)))
+        states = np.where(
+            only & begins, 0, np.where(begins, 1, np.where(plan.start_time < now, 2, 3))
+        )
         for state, (label, tint, shape) in enumerate(WITNESSED):
             part = table[states[job] == state]
             trace = bars(

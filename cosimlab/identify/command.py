@@ -22,7 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="a CSV with submit_time, run_time, requested_time (seconds), nodes and the starts, or "
         "a log of any format with starts",
     )
-    parser.add_argument("--starts", default="start_time", help="column of starts, by default %(default)s")
+    parser.add_argument(
+        "--starts", default="start_time", help="column of starts, by default %(default)s"
+    )
     parser.add_argument("--nodes", type=int, help="nodes of the machine")
     parser.add_argument("--precision", type=float, help="seconds to which starts are known")
     parser.add_argument("--rules", nargs="+", help="names of rules, by default all")

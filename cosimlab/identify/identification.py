@@ -24,6 +24,9 @@ from cosimlib.workload import InvalidWorkloadError, Workload, check_workload
 SHOWN = 5
 """Rules that a summary lists."""
 
+ATTEMPTS = 300
+"""Logs with smaller numbers that are tried, at most, once no job can be dropped."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification(Displayed):
@@ -267,7 +270,7 @@ def _broken(
     if found is None:
         return None, None
     case = fewest(case, lambda case: len(case.jobs), dropped, lambda case: bool(fault(case)))
-    case, found = smallest(fault, case, found, smaller_cases)
+    case, found = smallest(fault, case, found, smaller_cases, ATTEMPTS)
     log = Workload(case.jobs, f"{workload.name}, smallest log")
     if not is_schedule:
         return log, None
@@ -286,6 +289,4 @@ def _share(share: float) -> str:
 
 def _row(row: dict) -> str:
     """A line of the summary."""
-    return (
-        f"{_share(row['equal_decisions'])} of decisions, {_share(row['equal_starts'])} of starts"
-    )
+    return f"{_share(row['equal_decisions'])} of decisions, {_share(row['equal_starts'])} of starts"

@@ -1,11 +1,11 @@
 """Starts as simulators print them: checked, and moved back to the instants that were rounded away.
 
 Many simulators print whole seconds, while their jobs are submitted and end between two. A rule
-starts jobs only when another job ends or one is submitted. So each start is moved to the nearest
-such instant within the precision at which the job fits, if there is one.
+starts a job when it is submitted, or when others end. So each start is moved to such an instant
+within the precision, at which the job fits, if there is one.
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 
 DIGITS = 6
 """Digits after the point that are looked at; beyond them is noise of floating point."""
+
+FAR = 10
+"""Precisions after a start within which an end is taken where none is near."""
 
 
 def printed_precision(workload: Workload, start_time: np.ndarray) -> float:
@@ -56,7 +59,14 @@ def snapped(
         "start", start_time, ~early, expected, row=workload.label, error=InvalidWorkloadError
     )
     if precision > 0:
-        start_time = _moved(*jobs, system.total_nodes, start_time, precision)
+        start_time = _moved(
+            jobs.submit_time,
+            jobs.run_time,
+            jobs.nodes,
+            system.total_nodes,
+            start_time,
+            precision,
+        )
     _check_nodes(workload, start_time, start_time + jobs.run_time, jobs.nodes, system)
     return start_time
 
@@ -64,30 +74,33 @@ def snapped(
 def _moved(
     submit_time: np.ndarray,
     run_time: np.ndarray,
-    _: np.ndarray,
     nodes: np.ndarray,
     total_nodes: int,
     start_time: np.ndarray,
     precision: float,
 ) -> np.ndarray:
-    """Each start at the nearest end or submission within the precision at which the job fits."""
-    instants, moved = submit_time.tolist(), start_time.copy()
-    running: list[int] = []
+    """Each start at its submission or at an end, within the precision and where the job fits.
+
+    Moved starts move ends, so where no end is near enough, one a little later is taken.
+    """
+    ends: list[float] = []
+    moved, running = start_time.copy(), np.empty(0, np.int64)
     for job in np.lexsort((np.arange(start_time.size), start_time)).tolist():
-        low = max(start_time[job] - precision, submit_time[job])
-        running = [other for other in running if moved[other] + run_time[other] > low]
-        near = instants[
-            bisect_left(instants, low) : bisect_left(instants, start_time[job] + precision)
-        ]
-        near = sorted(set(near), key=lambda instant, job=job: abs(instant - start_time[job]))
-
-        def fits(instant: float, job: int = job, running: list[int] = running) -> bool:
-            held = [nodes[other] for other in running if moved[other] + run_time[other] > instant]
-            return sum(held) + nodes[job] <= total_nodes
-
-        moved[job] = next(filter(fits, near), max(start_time[job], submit_time[job]))
-        insort(instants, float(moved[job] + run_time[job]))
-        running.append(job)
+        printed, submitted = float(start_time[job]), float(submit_time[job])
+        low = max(printed - precision, submitted)
+        running = running[moved[running] + run_time[running] > low]
+        first = bisect_left(ends, low)
+        middle, last = (bisect_right(ends, printed + far * precision) for far in (1, FAR))
+        near = sorted(set(ends[first:middle]), key=lambda end: abs(end - printed))
+        own = [submitted] if abs(submitted - printed) <= precision else []
+        moved[job] = max(printed, submitted)
+        for instant in [*own, *near, *ends[middle:last]]:
+            held = nodes[running[moved[running] + run_time[running] > instant]].sum()
+            if held + nodes[job] <= total_nodes:
+                moved[job] = instant
+                break
+        insort(ends, float(moved[job] + run_time[job]))
+        running = np.append(running, job)
     return moved
 
 

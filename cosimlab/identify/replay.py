@@ -27,7 +27,7 @@ KEPT, REPLANNED = 4, 5
 
 MOST_WRONG = 1_000
 """Wrong decisions after which a rule is not asked again. Where thousands of jobs wait, a rule that
-would start many of them takes long at each instant, and it is not the one that made the schedule."""
+would start many of them takes long at each instant, and it did not make the schedule."""
 
 NOTHING, WRONG, RIGHT = 0, 1, 2
 """What is noted of an instant: nothing to decide; the rule decides otherwise, or the same."""
@@ -96,6 +96,7 @@ def replay(
     jobs = records(run.rank.size, JOB, rank=run.rank, **run.jobs._asdict())
     jobs.start_time, jobs.end_time = start_time, start_time + run.jobs.run_time
     jobs.reserved = np.inf
+    jobs.requested_time[np.isnan(jobs.requested_time)] = np.inf
     sides = [_side(run, rule, per_event) for _ in range(2)]
     noted = np.zeros(record.instants.size, np.int64)
     n = jobs.size
@@ -213,22 +214,21 @@ def _may_any_start(
     free = state.free
     for number in ends:
         free += jobs[number].nodes
+    least = np.inf
     for number in range(first, last):
-        if jobs[number].nodes <= free:
-            return True
+        least = min(least, jobs[number].nodes)
     for number in waiting[: state.waiting]:
-        if jobs[number].nodes <= free:
-            return True
-    return False
+        least = min(least, jobs[number].nodes)
+    return least <= free
 
 
 @kernel
 def _fits_any(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> bool:
     """Whether enough nodes are free for a waiting job."""
+    least = np.inf
     for number in waiting[: state.waiting]:
-        if jobs[number].nodes <= state.free:
-            return True
-    return False
+        least = min(least, jobs[number].nodes)
+    return least <= state.free
 
 
 @kernel
@@ -252,9 +252,7 @@ def _absorb(
 
 
 @kernel
-def _is_equal(
-    jobs: np.recarray, state: np.record, waiting: np.ndarray, starts: np.ndarray
-) -> bool:
+def _is_equal(jobs: np.recarray, state: np.record, waiting: np.ndarray, starts: np.ndarray) -> bool:
     """Whether the chosen jobs are those that the record starts."""
     chosen = 0
     for number in waiting[: state.waiting]:
@@ -440,9 +438,7 @@ def _plan_of_running(state: np.record, expected: np.recarray, profile: np.recarr
 
 
 @kernel
-def _reserve(
-    jobs: np.recarray, state: np.record, profile: np.recarray, number: int
-) -> None:
+def _reserve(jobs: np.recarray, state: np.record, profile: np.recarray, number: int) -> None:
     """Reserve the earliest start for a job."""
     job = jobs[number]
     job.reserved = availability.earliest_start(

@@ -188,5 +188,3 @@ def applicable(
             known.add(same)
             fine.append((rule, run))
     return fine
-
-

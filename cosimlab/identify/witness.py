@@ -70,16 +70,20 @@ class Moment(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Jobs of a moment that only the record starts, or only the rule, by their rows in the log."""
+    """Jobs of a moment that only the record starts, or only the rule, by their rows in the log.
+
+    `head` is the head of the queue, behind which they wait; -1 where that does not matter.
+    """
 
     only_recorded: frozenset[int]
     only_chosen: frozenset[int]
+    head: int
 
     def is_part_of(self, other: "Decision") -> bool:
-        """Whether it is wrong, and all that is wrong is also wrong in another decision."""
+        """Whether it is wrong, for the same head, and all that is wrong is so in another, too."""
         is_wrong = bool(self.only_recorded or self.only_chosen)
         within = self.only_recorded <= other.only_recorded and self.only_chosen <= other.only_chosen
-        return is_wrong and within
+        return is_wrong and within and self.head == other.head
 
 
 class Case(NamedTuple):
@@ -104,8 +108,12 @@ class Case(NamedTuple):
         )
         found = self.rule.asked(part, self.start_time[rows], until=self.time)
         starts, chosen = self.start_time[rows] == self.time, found.jobs.chosen == 1
+        extra, missing = np.flatnonzero(starts & ~chosen), np.flatnonzero(chosen & ~starts)
+        wrong = extra if extra.size else missing
+        is_behind = wrong.size > 0 and _is_behind_head(self, moment, found, int(wrong[0]))
+        head = int(rows[found.state.head]) if is_behind else -1
         return Decision(
-            frozenset(rows[starts & ~chosen].tolist()), frozenset(rows[chosen & ~starts].tolist())
+            frozenset(rows[extra].tolist()), frozenset(rows[missing].tolist()), head
         ), found
 
     def holds(self, moment: Moment) -> np.ndarray:
@@ -250,6 +258,13 @@ def _queue(case: Case, found: Replay, waits: np.ndarray) -> np.ndarray:
     return order
 
 
+def _is_behind_head(case: Case, moment: Moment, found: Replay, job: int) -> bool:
+    """Whether a job waits behind the head of the queue that the rule has left."""
+    head = int(found.state.head)
+    queue = _queue(case, found, case.start_time[moment.rows] >= case.time).tolist()
+    return head >= 0 and queue.index(head) < queue.index(job)
+
+
 def _earliest(
     taken: list[tuple[float, float, int]], nodes: int, length: float, now: float, total_nodes: int
 ) -> float:
@@ -324,8 +339,7 @@ def _reason_for(
         return "its reservation begins then"
     free = moment.total_nodes - int(case.holds(moment).sum())
     fits = f"it fits on the {count(free, 'free node')}"
-    queue = _queue(case, found, case.start_time[moment.rows] >= case.time).tolist()
-    if head < 0 or queue.index(job) < queue.index(head):
+    if not _is_behind_head(case, moment, found, job):
         return f"it is the head of the queue, and {fits}"
     if reserves == "none":
         return fits

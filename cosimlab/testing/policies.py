@@ -199,10 +199,11 @@ def smallest(
     case: AnyCase,
     found: Exception,
     smaller_cases: Callable[[AnyCase], Iterator[AnyCase]],
+    attempts: int = ATTEMPTS,
 ) -> tuple[AnyCase, Exception]:
     """Smallest faulty case (no job can be dropped, no number made smaller), and its fault."""
     candidates = smaller_cases(case)
-    for _ in range(ATTEMPTS):
+    for _ in range(attempts):
         smaller = next(candidates, None)
         if smaller is None:
             break
