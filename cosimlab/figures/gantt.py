@@ -348,6 +348,7 @@ def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
     first = min(float(plan.start_time.min()) for plan in plans)
     last = max(float(plan.end_time.max()) for plan in plans)
     unit, name = next((max(u, 1.0), n) for u, n in UNITS if last - first >= 3 * u)
+    shown: set[str] = set()
     picture = make_subplots(
         rows=2,
         shared_xaxes=True,
@@ -369,10 +370,11 @@ def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
                 text=[f"<b>{witness.names[each]}</b>" for each in part["job"]],
                 marker=theme.bar(tint, shape) | {"line": {"color": "white", "width": 1}},
                 legendgroup=label,
-                showlegend=row == 1,
+                showlegend=bool(len(part)) and label not in shown,
                 hovertemplate=f"{label}<extra></extra>",
             )
             picture.add_trace(trace, row=row, col=1)
+            shown |= {label} if len(part) else set()
         top = plan.total_nodes
         picture.update_yaxes(
             title="nodes", range=[0, top], tick0=0, dtick=theme.whole_step(top), row=row

@@ -229,8 +229,13 @@ def _dropped(case: Case, moment: Moment, places: np.ndarray) -> Iterator[Moment]
 # --- plans and words ------------------------------------------------------------------------------
 
 
+def _seconds(time: float) -> str:
+    """A time to the millisecond, without zeros at the end."""
+    return f"{time:,.3f}".rstrip("0").rstrip(".") + " s"
+
+
 def _plan(case: Case, moment: Moment, found: Replay, starts: np.ndarray) -> np.ndarray:
-    """Planned starts (s): these jobs now, those that wait in order, each as early as it fits."""
+    """Planned starts (s): these jobs now, the others later, in order, each as early as it fits."""
     now, rows = case.time, moment.rows
     length, start = case.run.jobs.requested_time[rows], case.start_time[rows].copy()
     runs = (start < now) & (case.holds(moment) > 0)
@@ -244,7 +249,8 @@ def _plan(case: Case, moment: Moment, found: Replay, starts: np.ndarray) -> np.n
     has_ended = (start < now) & ~runs
     for job in _queue(case, found, ~runs & ~starts & ~has_ended):
         nodes = moment.nodes[job]
-        start[job] = _earliest(taken, nodes, length[job], now, moment.total_nodes)
+        later = _earliest(taken, nodes, length[job], now, moment.total_nodes)
+        start[job] = start[job] if later is None else later
         taken.append((start[job], start[job] + length[job], nodes))
     return start
 
@@ -267,14 +273,14 @@ def _is_behind_head(case: Case, moment: Moment, found: Replay, job: int) -> bool
 
 def _earliest(
     taken: list[tuple[float, float, int]], nodes: int, length: float, now: float, total_nodes: int
-) -> float:
-    """The first moment from now on from which so many nodes are free for a while (s)."""
-    for moment in sorted({now} | {end for _, end, _ in taken if end > now}):
+) -> float | None:
+    """The first end after now from which a job finds its nodes free (s), if there is one."""
+    for moment in sorted({end for _, end, _ in taken if end > now}):
         looked_at = [moment, *(begin for begin, _, _ in taken if moment < begin < moment + length)]
         held = [sum(n for begin, end, n in taken if begin <= at < end) for at in looked_at]
         if max(held) + nodes <= total_nodes:
             return moment
-    return np.inf
+    return None
 
 
 def _sentence(
@@ -288,7 +294,7 @@ def _sentence(
     """Which job the record starts and the rule does not, or the reverse, and why."""
     chosen = found.jobs.chosen == 1
     extra, missing = np.flatnonzero(starts & ~chosen), np.flatnonzero(chosen & ~starts)
-    now, rule = f"{case.time:,.15g} s", case.rule.name
+    now, rule = f"{_seconds(case.time)}", case.rule.name
     if extra.size and missing.size:
         return (
             f"job {names[extra[0]]} starts at {now}; under {rule}, job {names[missing[0]]} would "
@@ -314,15 +320,15 @@ def _reason_against(
     """Why the rule does not start a job."""
     head, reserves = int(found.state.head), case.rule.reserves
     if reserves == "all":
-        return f"has its reservation at {expected[job]:,.15g} s"
+        return f"has its reservation at {_seconds(expected[job])}"
     if head < 0 or head == job:
         return "would not"
     if reserves == "none":
         return f"would not overtake job {names[head]}, the head of the queue"
     shadow_time = float(found.state.shadow_time)
     if case.time + case.run.jobs.requested_time[moment.rows[job]] == shadow_time:
-        return f"would not end before job {names[head]}'s reservation at {shadow_time:,.15g} s"
-    return f"would delay job {names[head]}'s reservation at {shadow_time:,.15g} s"
+        return f"would not end before job {names[head]}'s reservation at {_seconds(shadow_time)}"
+    return f"would delay job {names[head]}'s reservation at {_seconds(shadow_time)}"
 
 
 def _reason_for(
@@ -346,6 +352,6 @@ def _reason_for(
     shadow_time = float(found.state.shadow_time)
     end = case.time + case.run.jobs.requested_time[moment.rows[job]]
     if end <= shadow_time:
-        return f"{fits}, and ends by job {names[head]}'s reservation at {shadow_time:,.15g} s"
+        return f"{fits}, and ends by job {names[head]}'s reservation at {_seconds(shadow_time)}"
     extra = count(int(found.state.extra), "extra node")
     return f"{fits}, and within the {extra} of job {names[head]}'s reservation"
