@@ -16,6 +16,7 @@ Ask
 - `compare`: policies on a log and on new logs drawn from it, with intervals
 - `what_if`: other nodes, limits or jobs, from what the log recorded, with an interval
 - `compare_solvers`: eviction solvers at full moments of a log, with intervals
+- `identify`: which rule made a schedule, with the few jobs that show where it is another
 - `sweep`: table of a function's results on a grid of arguments and seeds, in parallel
 - `forecast`: start times of waiting jobs and of a new job, with intervals
 - `backtest`: how often such forecasts are right on a log's own past

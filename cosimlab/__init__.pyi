@@ -22,6 +22,7 @@ from .explorers import explore_timesharing as explore_timesharing
 from .forecasting import backtest as backtest
 from .forecasting import forecast as forecast
 from .forecasting import predict as predict
+from .identify import identify as identify
 from .report import report as report
 from .sweep import sweep as sweep
 from .whatif import what_if as what_if

@@ -28,6 +28,7 @@ Charts of tables
 Schedules
 
 - `plot_gantt`: any schedule, nodes over time
+- `plot_witness`: a decision of a record beside that of a rule
 - `plot_batch`: one machine under a batch policy, with its utilization and queue
 - `plot_coupled_moment`: coupled machines at an instant
 - `plot_day`: a machine with on-demand bursts

@@ -21,6 +21,7 @@ from .forecast import plot_pit as plot_pit
 from .gantt import plot_batch as plot_batch
 from .gantt import plot_coupled_moment as plot_coupled_moment
 from .gantt import plot_gantt as plot_gantt
+from .gantt import plot_witness as plot_witness
 from .maps import heat_map as heat_map
 from .printing import paper_style as paper_style
 from .publishing import Publisher as Publisher

@@ -5,7 +5,7 @@ with the lowest numbers.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 
 from cosimlab.figures import theme
 from cosimlab.figures.charts import plot_empty
-from cosimlab.figures.publishing import captioned
+from cosimlab.figures.publishing import CaptionedFigure, captioned
 from cosimlib import checks as check
 from cosimlib.coscheduling.deadlock import event_times, job_states
 from cosimlib.coscheduling.schedule import CoupledSchedule
@@ -23,7 +23,10 @@ from cosimlib.nodes import NodeSchedule
 from cosimlib.ondemand import OnDemandSchedule
 from cosimlib.placement import all_blocks, node_blocks, node_stretches
 from cosimlib.schedule import Schedule, SharedNodesError, check_schedule
-from cosimlib.units import HOUR, MINUTE
+from cosimlib.units import DAY, HOUR, MINUTE
+
+if TYPE_CHECKING:
+    from cosimlab.identify import Witness
 
 USES = {
     "batch": ("batch jobs", theme.BLUE, ""),
@@ -52,6 +55,15 @@ TURNS = {
 """Color, outline and pattern of jobs that started in order of submission, and of the others."""
 RUN = "job %{customdata[0]}, %{customdata[1]} nodes: waited %{customdata[2]} h, runs %{x} h"
 GROUP_COLORS = (theme.SKY, theme.ORANGE, theme.GREEN, theme.PURPLE, theme.YELLOW)
+UNITS = ((DAY, "days"), (HOUR, "hours"), (MINUTE, "minutes"), (0.0, "seconds"))
+"""Units of time of which a picture shows three or more."""
+WITNESSED = (
+    ("starts now, in one of the two only", theme.VERMILION, ""),
+    ("starts now", theme.BLUE, ""),
+    ("runs", theme.SKY, ""),
+    ("waits, at its earliest start", theme.YELLOW, "/"),
+)
+"""Name, color and pattern of the jobs of a witness."""
 MATES = "A group of mates has one color on all machines; gray jobs have no mates."
 MOST_LABELED = 60
 """Blocks that have room for the number of their job."""
@@ -312,6 +324,67 @@ def turn_blocks(schedule: Schedule) -> pd.DataFrame:
         wait=(wait_time(schedule).to_numpy()[job] / HOUR).round(2),
         turn=turns[job],
     )
+
+
+def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
+    """Two Gantt charts of a decision: what the record starts at a moment, and what a rule would.
+
+    Runs are as long as the rule plans them. Jobs that wait are in the order of the queue, each at
+    its earliest start. Jobs that begin in only one of the two are in another color.
+
+    Parameters
+    ----------
+    witness : Witness
+        As `cosimlab.identify` finds it.
+    title : str, optional
+        By default the rule.
+    """
+    if not hasattr(witness, "expected"):
+        kind = type(witness).__name__
+        raise TypeError(f"witness is of type {kind}; expected a Witness, as identify finds it")
+    now, plans = witness.moment, (witness.recorded, witness.expected)
+    starts = [plan.start_time == now for plan in plans]
+    only = starts[0] != starts[1]
+    first = min(float(plan.start_time.min()) for plan in plans)
+    last = max(float(plan.end_time.max()) for plan in plans)
+    unit, name = next((max(u, 1.0), n) for u, n in UNITS if last - first >= 3 * u)
+    shown: set[str] = set()
+    picture = make_subplots(
+        rows=2,
+        shared_xaxes=True,
+        vertical_spacing=0.13,
+        subplot_titles=("as recorded", f"under {witness.rule}"),
+    )
+    for row, (plan, begins) in enumerate(zip(plans, starts, strict=True), start=1):
+        table = use_blocks(plan, first, last)
+        job = table["job"].to_numpy()
+        states = np.where(
+            only & begins, 0, np.where(begins, 1, np.where(plan.start_time < now, 2, 3))
+        )
+        for state, (label, tint, shape) in enumerate(WITNESSED):
+            part = table[states[job] == state]
+            trace = bars(
+                part,
+                unit,
+                name=label,
+                text=[f"<b>{witness.names[each]}</b>" for each in part["job"]],
+                marker=theme.bar(tint, shape) | {"line": {"color": "white", "width": 1}},
+                legendgroup=label,
+                showlegend=bool(len(part)) and label not in shown,
+                hovertemplate=f"{label}<extra></extra>",
+            )
+            picture.add_trace(trace, row=row, col=1)
+            shown |= {label} if len(part) else set()
+        top = plan.total_nodes
+        picture.update_yaxes(
+            title="nodes", range=[0, top], tick0=0, dtick=theme.whole_step(top), row=row
+        )
+    picture.add_vline(now / unit, line={"color": theme.BLACK, "width": 2})
+    title = title or f"A decision that {witness.rule} would not make"
+    theme.style(picture, title=title, height=480, barmode="overlay", margin={"t": 90})
+    picture.update_xaxes(range=[first / unit, last / unit])
+    picture.update_xaxes(title=name, row=2)
+    return captioned(picture, f"{witness.sentence[0].upper()}{witness.sentence[1:]}.")
 
 
 # --- coupled machines -----------------------------------------------------------------------------

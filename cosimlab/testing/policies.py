@@ -139,7 +139,7 @@ def check_policy(
         for case in cases:
             found = fault(law, run, case)
             if found is not None:
-                smaller = smallest(partial(fault, law, run), case, found, _smaller_cases)
+                smaller = smallest(partial(fault, law, run), case, found, smaller_cases)
                 raise _error(name, law, *smaller)
         rows.append((law, LAWS[law].says, len(cases)))
     return pd.DataFrame(rows, columns=["law", "says", "workloads"])
@@ -199,10 +199,11 @@ def smallest(
     case: AnyCase,
     found: Exception,
     smaller_cases: Callable[[AnyCase], Iterator[AnyCase]],
+    attempts: int = ATTEMPTS,
 ) -> tuple[AnyCase, Exception]:
     """Smallest faulty case (no job can be dropped, no number made smaller), and its fault."""
     candidates = smaller_cases(case)
-    for _ in range(ATTEMPTS):
+    for _ in range(attempts):
         smaller = next(candidates, None)
         if smaller is None:
             break
@@ -212,7 +213,7 @@ def smallest(
     return case, found
 
 
-def _smaller_cases(case: Case) -> Iterator[Case]:
+def smaller_cases(case: Case) -> Iterator[Case]:
     """The case without one job, with fewer nodes, narrower jobs, one smaller number."""
     jobs, nodes = case
     for job in reversed(jobs.index):

@@ -1,0 +1,292 @@
+"""Which rule made a schedule: shares of equal decisions and starts, the best rule, a witness."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cosimlab.identify.printed import printed_precision, snapped
+from cosimlab.identify.replay import RIGHT, WRONG, Replay, record_of
+from cosimlab.identify.rules import RULES, Rule, applicable, chosen_rules
+from cosimlab.identify.witness import Witness, fewest, witness_of
+from cosimlab.testing.policies import Case, smaller_cases, smallest
+from cosimlib import checks as check
+from cosimlib.batch.orders import Prepared
+from cosimlib.display import Displayed, Facts, count
+from cosimlib.policies import simulator_of
+from cosimlib.schedule import Schedule, check_rigid
+from cosimlib.system import System
+from cosimlib.workload import InvalidWorkloadError, Workload, check_workload
+
+SHOWN = 5
+"""Rules that a summary lists."""
+
+ATTEMPTS = 300
+"""Logs with smaller numbers that are tried, at most, once no job can be dropped."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Identification(Displayed):
+    """Which rule made a schedule; ``print`` shows a sentence, the nearest rules and the witness.
+
+    Parameters
+    ----------
+    name : str
+        Of the workload.
+    table : pd.DataFrame
+        One row per `rule`, the nearest first: `equal_decisions` (share of the decisions that the
+        rule makes as the record does), `equal_starts` (share of the jobs that start within the
+        precision when the rule schedules the whole log), `decisions` that were judged, and how many
+        of them are `wrong`. A rule is not asked any more after 1,000 wrong ones.
+    decisions : int
+        Instants of the record at which a job waits for which enough nodes are free.
+    precision : float
+        Seconds to which the starts are known.
+    witness : Witness, optional
+        The first wrong decision of the nearest rule; None if it makes them all.
+    smallest : Workload, optional
+        Where a simulator was given: the smallest log found that it schedules otherwise than the
+        nearest rule.
+    """
+
+    name: str
+    table: pd.DataFrame
+    decisions: int
+    precision: float
+    witness: Witness | None
+    smallest: Workload | None = None
+
+    @property
+    def best(self) -> str:
+        """The nearest rule."""
+        return str(self.table["rule"].iloc[0])
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """The rules that make all decisions; a log may be too easy to tell several apart."""
+        return tuple(self.table.loc[self.table["wrong"] == 0, "rule"])
+
+    def sentence(self) -> str:
+        """Which rule it is, or that it is none of them, and which is nearest."""
+        decisions = count(self.decisions, "decision")
+        if self.exact:
+            others = len(self.exact) - 1
+            more = f"; so do {count(others, 'other rule')}: {', '.join(self.exact[1:4])}"
+            more = more.replace("so do 1", "so does 1") + (" …" if others > 3 else "")
+            return f"{self.best}: it makes all {decisions}{more if others else ''}"
+        first = self.table.iloc[0]
+        return (
+            f"none of these {count(len(self.table), 'rule')}; nearest is {self.best}: "
+            f"{_share(first['equal_decisions'])} of {decisions}, {_share(first['equal_starts'])} "
+            "of starts"
+        )
+
+    def _heading(self) -> str:
+        return f"{self.name}: {self.sentence()}"
+
+    def _facts(self) -> Facts:
+        rows = self.table.head(SHOWN).to_dict("records")
+        told = {row["rule"]: partial(_row, row) for row in rows}
+        if self.witness is not None:
+            told |= {"witness": partial(str, self.witness.sentence)}
+        if self.smallest is not None:
+            told |= {"smallest log": partial(count, len(self.smallest), "job")}
+        return told
+
+
+def identify(
+    workload: Workload,
+    starts: Any = None,
+    *,
+    system: System | None = None,
+    rules: Iterable[str] | None = None,
+    precision: float | None = None,
+) -> Identification:
+    """Which rule made a schedule, judged decision by decision, with a witness if it is none.
+
+    At each instant of the record, each rule is asked what it would start, from the jobs that run
+    and wait then. So one wrong decision does not make all later ones wrong.
+
+    Parameters
+    ----------
+    workload : Workload
+        With requested times, for rules that plan.
+    starts : array, pd.Series, Schedule, str or function, optional
+        The start of each job, seconds; or a simulator, of any form that `cosimlab.compare` takes,
+        whose schedule is judged. By default the starts that the log recorded.
+    system : System, optional
+        By default the log's own.
+    rules : names, optional
+        Of `cosimlab.identify.RULES`; by default all that the jobs' known numbers allow.
+    precision : float, optional
+        Seconds by which a start may differ from an end or a submission and still mean it. By
+        default found from the digits: 1 where starts are whole seconds and other times are not.
+
+    Returns
+    -------
+    Identification
+
+    Raises
+    ------
+    InvalidWorkloadError
+        If there is no start for a job, a job starts before its submission, or jobs hold more nodes
+        than there are. The message names the job.
+    ValueError
+        If a rule is unknown, or the system.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlab as lab
+    >>> import cosimlib as cs
+    >>> times = {"submit_time": [0, 1, 2], "run_time": [10, 10, 9], "requested_time": [10, 10, 9]}
+    >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 4, 1]}), "three jobs")
+    >>> found = lab.identify(workload, [0, 11, 2], system=cs.System.of(4), rules=["EASY"])
+    >>> found.sentence()
+    'none of these 1 rule; nearest is EASY: 50.0 % of 2 decisions, 66.6 % of starts'
+    >>> found.witness.sentence
+    "job 2 starts at 2 s; under EASY it would delay job 1's reservation at 10 s"
+    """
+    check_workload(workload)
+    system = check.machine(system or workload.machine, workload.name)
+    simulate = _simulator(starts)
+    start_time = _starts(workload, system, simulate(workload, system) if simulate else starts)
+    precision = _precision(workload, start_time, precision)
+    start_time = snapped(workload, system, start_time, precision)
+    asked = applicable(chosen_rules(rules), workload, system)
+    check.that("rules", rules, bool(asked), "one that can be judged by what is known of the jobs")
+    table, replays = _table(workload, system, start_time, precision, asked)
+    best = table["rule"].iloc[0]
+    wrong = table["wrong"].iloc[0] > 0
+    witness, smallest_log = None, None
+    if wrong and simulate is not None:
+        smallest_log, witness = _broken(RULES[best], simulate, workload, system, precision)
+    if wrong and witness is None:
+        run, found = replays[best]
+        time = _first_wrong(workload, start_time, found)
+        witness = witness_of(RULES[best], run, workload, start_time, time)
+    decisions = max(int((found.noted > 0).sum()) for _, found in replays.values())
+    return Identification(workload.name, table, decisions, precision, witness, smallest_log)
+
+
+def _simulator(starts: Any) -> Callable[..., Schedule] | None:
+    """The simulator, if one is given."""
+    if isinstance(starts, str) or callable(starts):
+        return simulator_of(starts)[1]
+    return None
+
+
+def _starts(workload: Workload, system: System, starts: Any) -> np.ndarray:
+    """One start per job (s), as given, scheduled or recorded."""
+    if starts is None:
+        starts = Schedule.recorded(workload, system)
+    if isinstance(starts, Schedule):
+        check_rigid(starts, "identify")
+        starts = starts.start_time
+    values = np.asarray(starts, dtype=np.float64)
+    if values.shape != (len(workload),) or not len(workload):
+        raise InvalidWorkloadError(
+            f"{workload.name}: starts have the shape {values.shape}; expected one start per job, "
+            f"of {count(len(workload), 'job')}, and at least one"
+        )
+    fine, expected = np.isfinite(values), "a start in seconds; drop other jobs with Workload.keep"
+    check.rows("start", values, fine, expected, row=workload.label, error=InvalidWorkloadError)
+    return values
+
+
+def _precision(workload: Workload, start_time: np.ndarray, precision: float | None) -> float:
+    """The precision that is given, or found from the digits (s)."""
+    if precision is None:
+        return printed_precision(workload, start_time)
+    check.seconds("precision", precision)
+    return float(precision)
+
+
+def _table(
+    workload: Workload,
+    system: System,
+    start_time: np.ndarray,
+    precision: float,
+    rules: list[tuple[Rule, Prepared]],
+) -> tuple[pd.DataFrame, dict[str, tuple[Prepared, Replay]]]:
+    """The shares of all rules, the nearest first; and what each decided."""
+    run_time = workload.jobs["run_time"].to_numpy(np.float64)
+    submit_time = workload.jobs["submit_time"].to_numpy(np.float64)
+    record = record_of(submit_time, start_time, run_time)
+    rows, replays = [], {}
+    for rule, run in rules:
+        found = rule.asked(run, start_time, record)
+        wrong, right = int((found.noted == WRONG).sum()), int((found.noted == RIGHT).sum())
+        simulated = rule.simulated(workload, system).start_time
+        equal = float((np.abs(simulated - start_time) <= precision).mean())
+        rows.append((rule.name, right / max(right + wrong, 1), equal, right + wrong, wrong))
+        replays[rule.name] = run, found
+    columns = ["rule", "equal_decisions", "equal_starts", "decisions", "wrong"]
+    table = pd.DataFrame(rows, columns=columns)
+    by = ["equal_decisions", "equal_starts"]
+    return table.sort_values(by, ascending=False, kind="stable", ignore_index=True), replays
+
+
+def _first_wrong(workload: Workload, start_time: np.ndarray, found: Replay) -> float:
+    """The instant of the first wrong decision (s)."""
+    run_time = workload.jobs["run_time"].to_numpy(np.float64)
+    submit_time = workload.jobs["submit_time"].to_numpy(np.float64)
+    instants = record_of(submit_time, start_time, run_time).instants
+    return float(instants[int((found.noted == WRONG).argmax())])
+
+
+def _broken(
+    rule: Rule,
+    simulate: Callable[..., Schedule],
+    workload: Workload,
+    system: System,
+    precision: float,
+) -> tuple[Workload | None, Witness | None]:
+    """The smallest log found that a simulator schedules otherwise than a rule, and its witness."""
+    columns = ["submit_time", "run_time", "requested_time", "nodes"]
+
+    def fault(case: Case) -> Exception | None:
+        """What differs between the two schedules."""
+        if not len(case.jobs):
+            return None
+        try:
+            theirs = np.asarray(simulate(case.workload, case.system).start_time)
+        except Exception as error:
+            return None if is_schedule else error
+        ours = rule.simulated(case.workload, case.system).start_time
+        same = (np.abs(theirs - ours) <= precision).all()
+        return None if same else AssertionError("starts differ")
+
+    def dropped(case: Case, places: np.ndarray) -> Iterator[Case]:
+        """The case without the jobs at some places."""
+        yield Case(case.jobs.drop(index=places).reset_index(drop=True), case.nodes)
+
+    case, is_schedule = Case(workload.jobs[columns].copy(), system.total_nodes), False
+    found = fault(case)
+    is_schedule = isinstance(found, AssertionError)
+    if found is None:
+        return None, None
+    case = fewest(case, lambda case: len(case.jobs), dropped, lambda case: bool(fault(case)))
+    case, found = smallest(fault, case, found, smaller_cases, ATTEMPTS)
+    log = Workload(case.jobs, f"{workload.name}, smallest log")
+    if not is_schedule:
+        return log, None
+    start_time = np.asarray(simulate(log, case.system).start_time, np.float64)
+    run = rule.prepared(log, case.system)
+    asked = rule.asked(run, start_time)
+    if not (asked.noted == WRONG).any():
+        return log, None
+    return log, witness_of(rule, run, log, start_time, _first_wrong(log, start_time, asked))
+
+
+def _share(share: float) -> str:
+    """A share in percent, rounded down, so that 100 means all."""
+    return f"{np.floor(1000 * share + 1e-9) / 10:.1f} %"
+
+
+def _row(row: dict) -> str:
+    """A line of the summary."""
+    return f"{_share(row['equal_decisions'])} of decisions, {_share(row['equal_starts'])} of starts"

@@ -1,0 +1,190 @@
+"""The rules that `identify` knows: families of policies, each in every order that has a name."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cosimlab.identify.replay import KEPT, REPLANNED, Record, Replay, replay
+from cosimlib import checks as check
+from cosimlib.batch import (
+    ORDERS,
+    simulate_conservative,
+    simulate_easy,
+    simulate_fcfs,
+    simulate_first_fit,
+)
+from cosimlib.batch.easy import EXTRA_NODES, NO_BACKFILLING, NO_RESERVATION, STRICTLY_BEFORE
+from cosimlib.batch.orders import Prepared, policy_name, prepare
+from cosimlib.schedule import Schedule
+from cosimlib.system import System
+from cosimlib.units import MINUTE
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+REQUESTS, RUN_TIMES, IN_MINUTES = "", "by true run times", "requests in whole minutes"
+"""The lengths of jobs by which a rule plans, as its name says them."""
+
+PER_EVENT, NARROW = {"decide": "per_event"}, {"extra_nodes": False}
+
+
+class Family(NamedTuple):
+    """A policy without its order.
+
+    Parameters
+    ----------
+    name : str
+    simulate : function
+        The policy of this package.
+    kind : int
+        What the kernel calls the rule.
+    knobs : dict
+        Of the policy.
+    details : tuple of str
+        The knobs, as names of policies say them.
+    plans_by : str
+        The lengths by which it plans, such as `RUN_TIMES`.
+    """
+
+    name: str
+    simulate: Callable[..., Schedule]
+    kind: int
+    knobs: Mapping[str, Any] = MappingProxyType({})
+    details: tuple[str, ...] = ()
+    plans_by: str = REQUESTS
+
+
+FAMILIES = (
+    Family("FCFS", simulate_fcfs, NO_BACKFILLING),
+    Family("first fit", simulate_first_fit, NO_RESERVATION),
+    Family("first fit", simulate_first_fit, NO_RESERVATION, PER_EVENT, ("per event",)),
+    *(
+        Family("EASY", simulate_easy, EXTRA_NODES, knobs, details, plans_by)
+        for plans_by in (REQUESTS, RUN_TIMES, IN_MINUTES)
+        for knobs, details in (({}, ()), (PER_EVENT, ("per event",)))
+    ),
+    Family("EASY", simulate_easy, STRICTLY_BEFORE, NARROW, ("no extra nodes",)),
+    Family(
+        "EASY",
+        simulate_easy,
+        STRICTLY_BEFORE,
+        PER_EVENT | NARROW,
+        ("per event", "no extra nodes"),
+    ),
+    *(
+        Family("conservative", simulate_conservative, kind, knobs, details, plans_by)
+        for plans_by in (REQUESTS, RUN_TIMES)
+        for kind, knobs, details in (
+            (KEPT, {}, ()),
+            (REPLANNED, {"reservations": "replanned"}, ("replanned",)),
+        )
+    ),
+)
+
+
+class Rule(NamedTuple):
+    """A family in an order; it can be simulated, and asked at the instants of a record."""
+
+    family: Family
+    order: str
+
+    @property
+    def name(self) -> str:
+        """Its name in tables, such as ``EASY (per event, wfp)``."""
+        family = self.family
+        details = [*family.details, *([family.plans_by] if family.plans_by else [])]
+        return policy_name(family.name, self.order, *details)
+
+    @property
+    def reserves(self) -> str:
+        """Which jobs have a reservation: ``"none"``, ``"head"`` or ``"all"``."""
+        kind = self.family.kind
+        if kind in (KEPT, REPLANNED):
+            return "all"
+        return "head" if kind in (EXTRA_NODES, STRICTLY_BEFORE) else "none"
+
+    def seen(self, workload: Workload) -> Workload:
+        """The workload with the lengths by which the rule plans as requested times."""
+        jobs, plans_by = workload.jobs, self.family.plans_by
+        if plans_by == RUN_TIMES:
+            # A request is above 0. A job of no length has ended before the next instant anyway.
+            length = jobs["run_time"].where(jobs["run_time"] > 0, 1.0)
+        elif plans_by == IN_MINUTES:
+            length = np.ceil(jobs["requested_time"] / MINUTE) * MINUTE
+        else:
+            return workload
+        return replace(workload, jobs=jobs.assign(requested_time=length))
+
+    def prepared(self, workload: Workload, system: System) -> Prepared:
+        """What the kernel takes of the jobs.
+
+        Raises
+        ------
+        InvalidWorkloadError
+            If the rule needs a number of a job that is not known.
+        """
+        by_request = self.family.kind not in (NO_BACKFILLING, NO_RESERVATION)
+        by_request = by_request or self.order == "sjbf"
+        return prepare(self.seen(workload), system, self.order, False, requested_time=by_request)
+
+    def simulated(self, workload: Workload, system: System) -> Schedule:
+        """The schedule under the rule."""
+        knobs = dict(self.family.knobs)
+        return self.family.simulate(self.seen(workload), system, order=self.order, **knobs)
+
+    def asked(
+        self,
+        run: Prepared,
+        start_time: np.ndarray,
+        record: Record | None = None,
+        until: float = np.inf,
+    ) -> Replay:
+        """What the rule decides at the instants of a record; `until` one (s), if given."""
+        per_event = self.family.knobs.get("decide") == "per_event"
+        kind = self.family.kind
+        return replay(run, start_time, kind, per_event=per_event, record=record, until=until)
+
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {rule.name: rule for order in ORDERS for rule in (Rule(f, order) for f in FAMILIES)}
+)
+"""All rules by name, the plainest first."""
+
+SAME = ("FCFS (sjbf)",)
+"""Rules that equal an earlier one: without backfilling `sjbf` is the order of submission."""
+
+
+def chosen_rules(names: Iterable[str] | None) -> list[Rule]:
+    """The rules of these names, or all."""
+    if names is None:
+        return list(RULES.values())
+    asked = [names] if isinstance(names, str) else list(names)
+    for name in asked:
+        check.choice("rules", name, RULES)
+    check.that("rules", asked, bool(asked), "at least one name")
+    return [RULES[name] for name in asked]
+
+
+def applicable(
+    rules: Iterable[Rule], workload: Workload, system: System
+) -> list[tuple[Rule, Prepared]]:
+    """The rules that these jobs can be judged by, and what the kernel takes of the jobs for each.
+
+    A rule is left out where a number that it reads is unknown, or where it equals an earlier one:
+    where all requests are whole minutes, to round them makes no other rule.
+    """
+    fine, known = [], set()
+    for rule in rules:
+        if rule.name in SAME:
+            continue
+        try:
+            run = rule.prepared(workload, system)
+        except InvalidWorkloadError:
+            continue
+        family = rule.family
+        same = (family.name, family.details, rule.order, run.jobs.requested_time.tobytes())
+        if same not in known:
+            known.add(same)
+            fine.append((rule, run))
+    return fine

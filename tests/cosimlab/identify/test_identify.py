@@ -1,0 +1,290 @@
+"""`identify` names the rule of a schedule, or shows with few jobs that it is none of them."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosimlab as lab
+import cosimlib as cs
+from cosimlab.identify import RULES
+from cosimlab.identify.command import main
+from cosimlab.identify.rules import SAME, chosen_rules
+from tests.agreement import MACHINES
+from tests.cosimlab.identify.plain_easy import easy, log, mutant
+from tests.suites import THOROUGH
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "identify"
+FOUR = cs.System.of(4)
+MOST = 10
+"""Jobs of a witness."""
+
+NAMED = {
+    "fcfs_pyss": "FCFS",
+    "easy_per_instant": "EASY",
+    "easy_per_event": "EASY (per event)",
+    "easy_per_event_cqsim": "EASY (per event)",
+    "conservative_kept": "conservative",
+    "conservative_replanned": "conservative (replanned)",
+}
+NEAREST = {
+    "easy_pyss": {"EASY (per event)"},
+    "conservative_kept_pyss": {"conservative"},
+    "conservative_replanned_cqsim": {"conservative (replanned)"},
+}
+"""Columns of the oracles whose rule is one of ours; and others, with the nearest where it is not
+named."""
+
+
+def three(nodes=(3, 4, 1), last=9):
+    times = {"submit_time": [0, 1, 2], "run_time": [10, 10, last], "requested_time": [10, 10, last]}
+    return cs.Workload(pd.DataFrame(times | {"nodes": list(nodes)}), "three jobs")
+
+
+def busy(n=300, seed=1):
+    """A log with queues, in whole seconds."""
+    jobs = cs.synthetic.with_estimates(cs.synthetic.lublin(n, load=1.1, seed=seed), seed=seed).jobs
+    run = np.ceil(jobs["run_time"]).clip(lower=1)
+    request = np.maximum(np.ceil(jobs["requested_time"]), run)
+    submit = np.floor(jobs["submit_time"])
+    whole = jobs.assign(submit_time=submit, run_time=run, requested_time=request)
+    return cs.Workload(whole, "busy", cs.System.of(128))
+
+
+def workload_of(submit, run, requested, nodes, total):
+    times = {"submit_time": submit, "run_time": run, "requested_time": requested}
+    return cs.Workload(pd.DataFrame(times | {"nodes": nodes}), "random"), cs.System.of(total)
+
+
+@pytest.mark.parametrize(
+    ("starts", "sentence"),
+    [
+        (
+            [0, 11, 2],
+            "job 2 starts at 2 s; under EASY it would delay job 1's reservation at 10 s",
+        ),
+        (
+            [0, 12, 22],
+            "job 1 does not start at 10 s; under EASY it would: it is the head of the queue, and "
+            "it fits on the 4 free nodes",
+        ),
+    ],
+)
+def test_the_witness_says_who_is_wrong_and_why(starts, sentence):
+    found = lab.identify(three(), starts, system=FOUR, rules=["EASY"])
+    assert not found.exact
+    assert found.witness.sentence == sentence
+    assert sentence in str(found)
+
+
+def test_a_job_that_may_backfill_but_does_not():
+    found = lab.identify(three(last=8), [0, 10, 20], system=FOUR, rules=["EASY"])
+    assert found.witness.sentence == (
+        "job 2 does not start at 2 s; under EASY it would: it fits on the 1 free node, and ends by "
+        "job 1's reservation at 10 s"
+    )
+    found = lab.identify(three((3, 3, 1), last=20), [0, 10, 20], system=FOUR, rules=["EASY"])
+    assert "within the 1 extra node of job 1's reservation" in found.witness.sentence
+
+
+def test_the_reasons_of_other_rules():
+    said = {
+        rule: lab.identify(three(), [0, 11, 2], system=FOUR, rules=[rule]).witness.sentence
+        for rule in ("FCFS", "conservative", "conservative (replanned)")
+    }
+    assert said["FCFS"].endswith("it would not overtake job 1, the head of the queue")
+    assert said["conservative"].endswith("it has its reservation at 20 s")
+    assert said["conservative (replanned)"].endswith("it has its reservation at 20 s")
+
+
+def test_decisions_are_judged_from_the_record_and_not_from_the_rules_own_past():
+    workload = busy()
+    starts = cs.simulate_easy(workload, workload.machine).start_time
+    exact = lab.identify(workload, starts, rules=["EASY"])
+    assert exact.exact == ("EASY",)
+    moved = starts.copy()
+    last = int(np.argmax(starts))
+    moved[last] += 5.0
+    found = lab.identify(workload, moved, rules=["EASY"])
+    assert 1 <= found.table["wrong"][0] <= 2
+
+
+@pytest.mark.compiled("a hundred rules on 300 jobs")
+@pytest.mark.parametrize("name", [name for name in RULES if name not in SAME])
+def test_every_rule_is_true_of_its_own_schedule(name):
+    workload = busy()
+    rule = RULES[name]
+    starts = rule.simulated(workload, workload.machine).start_time
+    found = lab.identify(workload, starts, rules=[name])
+    assert found.exact == (name,)
+    assert found.table["equal_starts"][0] == 1.0
+
+
+@pytest.mark.compiled("a hundred rules on 300 jobs")
+def test_the_plainest_of_equal_rules_is_named():
+    workload = busy()
+    for name in ("FCFS", "EASY", "EASY (per event, wfp)", "conservative"):
+        rule = RULES[name]
+        found = lab.identify(workload, rule.simulated(workload, workload.machine))
+        assert found.best == name
+        assert name in found.sentence()
+
+
+def test_starts_that_are_printed_in_whole_seconds():
+    jobs = busy().jobs
+    random_part = np.random.default_rng(1).random((2, len(jobs)))
+    jobs = jobs.assign(
+        submit_time=np.sort(jobs["submit_time"] + random_part[0]),
+        run_time=jobs["run_time"] - 0.9 * random_part[1],
+    )
+    workload = cs.Workload(jobs, "fractions", cs.System.of(128))
+    starts = cs.simulate_easy(workload, workload.machine).start_time
+    for printed, precision in (
+        (np.round(starts), 1),
+        (np.floor(starts), 1),
+        (starts.round(2), 0.01),
+    ):
+        found = lab.identify(workload, printed, rules=["EASY"])
+        assert found.precision == precision
+        assert found.table["equal_decisions"][0] > 0.98
+        assert found.table["equal_starts"][0] > 0.98
+
+
+def test_a_simulator_is_judged_on_the_smallest_log_that_shows_it():
+    def no_extra(workload, system):
+        schedule = cs.simulate_easy(workload, system, extra_nodes=False)
+        return cs.Schedule.from_starts(workload, system, schedule.start_time, "mine")
+
+    found = lab.identify(busy(100), no_extra, rules=["EASY"])
+    assert len(found.smallest) <= 4
+    assert len(found.witness.names) <= len(found.smallest)
+    again = lab.identify(busy(100), no_extra, rules=["EASY", "EASY (no extra nodes)"])
+    assert again.exact == ("EASY (no extra nodes)",)
+    assert again.witness is None and again.smallest is None
+
+
+def test_input_that_is_no_schedule():
+    with pytest.raises(
+        cs.workload.InvalidWorkloadError, match="job 1 has start=0; expected a start"
+    ):
+        lab.identify(three(), [0, 0, 2], system=FOUR)
+    with pytest.raises(cs.workload.InvalidWorkloadError, match="job 1 starts at t=5, when jobs"):
+        lab.identify(three(), [0, 5, 2], system=FOUR)
+    with pytest.raises(cs.workload.InvalidWorkloadError, match="one start per job, of 3 jobs"):
+        lab.identify(three(), [0, 5], system=FOUR)
+    with pytest.raises(ValueError, match="rules='SJF'; expected one of 'FCFS'"):
+        lab.identify(three(), [0, 10, 20], system=FOUR, rules=["SJF"])
+    with pytest.raises(ValueError, match="its machine is unknown"):
+        lab.identify(three(), [0, 10, 20])
+
+
+def test_without_requests_only_rules_that_need_none_are_tried():
+    workload = cs.Workload(three().jobs.drop(columns="requested_time"))
+    found = lab.identify(workload, [0, 10, 20], system=FOUR)
+    assert found.best == "FCFS"
+    plans = ~found.table["rule"].str.contains("by true run times")
+    assert set(found.table["rule"][plans].str.split().str[0]) == {"FCFS", "first"}
+
+
+def test_the_orders_are_those_of_the_package():
+    assert {rule.order for rule in chosen_rules(None)} == set(cs.batch.ORDERS)
+
+
+def test_accasim_leaves_nodes_idle_for_a_reservation_that_is_over():
+    jobs = pd.read_csv(DATA / "accasim.csv")
+    found = lab.identify(cs.Workload(jobs, "AccaSim"), jobs["start_time"], system=cs.System.of(128))
+    assert not found.exact
+    assert found.best == "first fit"
+    assert 0.78 < found.table["equal_decisions"][0] < 0.80
+    assert len(found.witness.names) <= MOST
+
+
+def test_the_command(tmp_path, capsys):
+    path, figure, table = tmp_path / "jobs.csv", tmp_path / "w.html", tmp_path / "t.csv"
+    three().jobs.assign(start_time=[0, 11, 2]).to_csv(path, index=False)
+    asked = [str(path), "--nodes", "4", "--rules", "EASY", "--figure", str(figure)]
+    assert main([*asked, "--table", str(table)]) == 3
+    assert "would delay job 1's reservation at 10 s" in capsys.readouterr().out
+    assert "as recorded" in figure.read_text(encoding="utf-8")
+    assert pd.read_csv(table)["rule"].tolist() == ["EASY"]
+    three().jobs.assign(begin=[0, 10, 20]).to_csv(path, index=False)
+    assert main([str(path), "--nodes", "4", "--starts", "begin"]) == 0
+    assert capsys.readouterr().out.startswith("Identification jobs: FCFS")
+    assert main([str(path), "--nodes", "4", "--starts", "other"]) == 1
+    assert "other" in capsys.readouterr().err
+
+
+def test_the_picture_has_both_plans():
+    found = lab.identify(three(), [0, 11, 2], system=FOUR, rules=["EASY"])
+    figure = lab.figures.plot_witness(found.witness)
+    assert [each.text for each in figure.layout.annotations][:2] == ["as recorded", "under EASY"]
+    named = {trace.name for trace in figure.data if len(trace.y)}
+    assert "starts now, in one of the two only" in named
+    with pytest.raises(TypeError, match="expected a Witness"):
+        lab.figures.plot_witness(found)
+
+
+# --- oracles --------------------------------------------------------------------------------------
+
+
+@pytest.mark.oracles
+@pytest.mark.compiled("a hundred rules on thousands of jobs")
+@pytest.mark.parametrize("name", MACHINES if THOROUGH else ["sdsc5k"])
+def test_the_schedules_of_other_simulators(name, oracle_path):
+    table = pd.read_csv(oracle_path(f"{name}.csv.gz"))
+    workload = cs.Workload(table[["submit_time", "run_time", "nodes", "requested_time"]], name)
+    for column in table.columns.intersection([*NAMED, *NEAREST]):
+        found = lab.identify(workload, table[column], system=cs.System.of(MACHINES[name]))
+        if column in NAMED:
+            assert NAMED[column] in found.exact, (column, found)
+        elif not found.exact:
+            assert found.best in NEAREST[column], (column, found)
+        if found.witness is not None:
+            assert len(found.witness.names) <= MOST, (column, found.witness)
+
+
+# --- mutants --------------------------------------------------------------------------------------
+
+
+def test_the_plain_easy_is_easy():
+    drawn, plain = random.Random(0), easy()
+    for _ in range(60):
+        jobs = log(drawn)
+        assert plain(*jobs) == cs.simulate_easy(*workload_of(*jobs)).start_time.tolist()
+
+
+def first_difference(one, logs, expected):
+    """The first log on which a mutant is not EASY, and its starts; None where it is everywhere."""
+    for jobs, starts in zip(logs, expected, strict=True):
+        try:
+            found = one(*jobs)
+        except Exception:
+            return jobs, None
+        if found != starts:
+            return jobs, found
+    return None
+
+
+@pytest.mark.compiled("hundreds of small replays")
+def test_mutants_of_easy_are_caught_with_a_small_witness():
+    drawn, plain = random.Random(1), easy()
+    logs = [log(drawn) for _ in range(10_000 if THOROUGH else 150)]
+    expected = [plain(*jobs) for jobs in logs]
+    differ = 0
+    for seed in range(200 if THOROUGH else 100):
+        one = mutant(seed)
+        found = first_difference(one, logs, expected)
+        if found is None or found[1] is None:
+            continue  # it is EASY, or it crashes
+        differ += 1
+        workload, system = workload_of(*found[0])
+        try:
+            judged = lab.identify(workload, found[1], system=system, rules=["EASY"])
+        except cs.workload.InvalidWorkloadError as error:
+            assert "job" in str(error)  # it starts a job too early, or where no nodes are free
+            continue
+        assert not judged.exact, seed
+        assert len(judged.witness.names) <= MOST, (seed, judged.witness)
+    assert differ >= (100 if THOROUGH else 40)
