@@ -3,6 +3,7 @@
 COMMANDS = {
     "report": "report on a job log as one page (also: cosim-report)",
     "zoo": "compare all policies on all logs on this machine",
+    "identify": "tell which rule made the starts of a CSV of jobs",
     "convert": "convert a job log into another format",
     "advise": "list jobs of a Slurm to stop, to free nodes by a deadline (also: cosim-advise)",
     "launch": "JupyterLab on copies of the notebooks",

@@ -90,6 +90,7 @@ def make(project: Path, *arguments: str, **environment: str) -> subprocess.Compl
         "MFLAGS",
         "COSIMLIB_TRACES",
         "COSIMLIB_WORKERS",
+        "OMP_NUM_THREADS",  # which nproc obeys, and which Dask sets in processes that use it
         *NAMES,
     }
     env = {name: value for name, value in os.environ.items() if name not in ours}

@@ -146,7 +146,7 @@ def identify(
     >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 4, 1]}), "three jobs")
     >>> found = lab.identify(workload, [0, 11, 2], system=cs.System.of(4), rules=["EASY"])
     >>> found.sentence()
-    'none of these 1 rule; nearest is EASY: 50.0 % of 2 decisions, 66.6 % of starts'
+    'none of these 1 rule; nearest is EASY: 66.6 % of 3 decisions, 33.3 % of starts'
     >>> found.witness.sentence
     "job 2 starts at 2 s; under EASY it would delay job 1's reservation at 10 s"
     """
