@@ -7,9 +7,12 @@ import pytest
 
 from cosimlab.explorers.app import PAGES
 from tests.cosimlab.browser import lab
-from tests.suites import ROOT
+from tests.suites import ROOT, THOROUGH
 
 LAPTOP = {"width": 1366, "height": 768}
+FULLEST = ("advise", "eviction", "ondemand", "timesharing")
+"""The explorers with most on their pages; at night all of them are opened."""
+
 TITLE = "() => (document.querySelector('.gtitle')?.textContent ?? '').length > 3"
 PARTS = """() => {
   const ends = selector => [...document.querySelectorAll(selector)].map(one => {
@@ -35,7 +38,7 @@ def app(tmp_path_factory, browser_path):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", PAGES if THOROUGH else FULLEST)
 def test_controls_figure_and_text_are_on_a_laptop_s_screen_at_once(blank_page, app, tmp_path, name):
     page = blank_page
     page.set_viewport_size(LAPTOP)

@@ -235,7 +235,8 @@ def test_the_picture_has_both_plans():
 def test_the_schedules_of_other_simulators(name, oracle_path):
     table = pd.read_csv(oracle_path(f"{name}.csv.gz"))
     workload = cs.Workload(table[["submit_time", "run_time", "nodes", "requested_time"]], name)
-    for column in table.columns.intersection([*NAMED, *NEAREST]):
+    columns = table.columns.intersection([*NAMED, *NEAREST])
+    for column in columns if THOROUGH else columns[::3]:
         found = lab.identify(workload, table[column], system=cs.System.of(MACHINES[name]))
         if column in NAMED:
             assert NAMED[column] in found.exact, (column, found)

@@ -72,7 +72,7 @@ def seen(workload, nodes, policy, **knobs):
 
 
 @pytest.mark.oracles
-@pytest.mark.parametrize("trace", agreement.MACHINES)
+@pytest.mark.parametrize("trace", agreement.MACHINES if THOROUGH else ["sdsc5k", "lublin10k"])
 def test_the_pages_easy_starts_every_job_of_a_log_as_others_do(oracle_path, trace):
     table = pd.read_csv(oracle_path(f"{trace}.csv.gz"))
     workload = Workload(table[["submit_time", "run_time", "nodes", "requested_time"]], trace)
