@@ -50,7 +50,8 @@ AT_NIGHT = frozenset(
 
 Otherwise the cells of these notebooks run in this process, those of papers on small experiments
 (`tests/notebooks/test_small_notebooks.py`, `tests/papers/test_bursts.py`,
-`tests/notebooks/test_explorers.py`), and `tests/cosimlab/browser` opens the fullest explorers in the app.
+`tests/notebooks/test_explorers.py`), and `tests/cosimlab/browser` opens the explorers with most on
+their pages in the app.
 """
 
 LONGEST = (
