@@ -208,6 +208,8 @@ def report(
             budget=budget,
         )
     )
+    say(f"what if: {len(opened.workload):,} jobs")
+    found = changes(opened, asked)
     sections: list[Section] = []
     for make in SECTIONS:
         say(f"{make.__name__.removesuffix('_section')}: {len(opened.workload):,} jobs")
@@ -222,8 +224,7 @@ def report(
     )
     if opened.unit != "node":
         basis += f" A node of this log is a {opened.unit}."
-    say("what if")
-    first = tiles(opened), picture(opened), changes(opened, asked)
+    first = tiles(opened), picture(opened), found
     return Report(opened.workload.name, tuple(sections), basis, *first)
 
 

@@ -215,7 +215,7 @@ def _row(answer: WhatIf, log: Log, rank: str) -> Change:
     """An answer as a row: its effect, and who gains and loses most, where that is sure."""
     first = answer.table.iloc[0]
     before, after = durations(first["recorded"], first["expected"])
-    of_others = " of the other jobs" * answer.waits["changed"].isna().any()
+    of_others = " of the other jobs" if answer.waits["changed"].isna().any() else ""
     effect = f"the mean wait{of_others} is {first['ratio']:.2f} times as long"
     if np.isnan(first["low"]):
         spans, gains, loses = ", interval unknown", "open", "open"
