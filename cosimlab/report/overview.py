@@ -122,7 +122,7 @@ def changes(log: Log, asked: Sequence[str] = ()) -> Changes:
         (log.lacks[each] for each in ("starts", "waits", "idle nodes") if each in log.lacks), ""
     )
     if lack:
-        return _open(title, lack)
+        return _open(title, _in_units(lack, log))
     answers: list[WhatIf] = []
     for text in asked or _usual(log):
         try:
