@@ -14,7 +14,7 @@ The modules of this room compute what they show:
 - `policies`: batch policies on the log's jobs, beside the recorded waits
 - `nodes`: nodes for a burst, and what they cost; fillers, and nodes to lend
 - `history`: months, outcomes, requests, before and after a date
-- `overview`: the first screen; `changes`, which has a place and no rows
+- `overview`: the first screen: tiles, the picture, `changes` by a replay of the record
 - `page`: charts and tables of the page; `command`: the report, and ``cosim-report``
 """
 

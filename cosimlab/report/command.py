@@ -18,10 +18,11 @@ from cosimlab.report.history import (
 )
 from cosimlab.report.log import Log, open_log
 from cosimlab.report.nodes import bursts_section, fillers_section, lending_section
-from cosimlab.report.overview import Change, Tile, changes, picture, tiles
-from cosimlab.report.page import Section, capital, document, table_html, tiles_html
+from cosimlab.report.overview import Changes, Tile, changes, picture, tiles
+from cosimlab.report.page import Section, capital, document, folded, table_html, tiles_html
 from cosimlab.report.policies import policies_section, timesharing_section
 from cosimlab.report.waits import log_section, starts_section, waits_section
+from cosimlab.whatif import question_of
 from cosimlib import checks as check
 from cosimlib.display import count
 from cosimlib.files import check_writable, write_whole
@@ -64,7 +65,7 @@ class Report:
         The numbers of the first screen.
     picture : tuple of str
         Picture of the first screen (SVG), and how to read it.
-    changes : tuple of Change
+    changes : Changes, optional
         Changes ranked by what they would bring; the page has no heading for them if there is none.
     """
 
@@ -73,7 +74,7 @@ class Report:
     basis: str
     tiles: tuple[Tile, ...] = ()
     picture: tuple[str, str] = ("", "")
-    changes: tuple[Change, ...] = ()
+    changes: Changes | None = None
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -90,7 +91,9 @@ class Report:
         return next(section for section in self.sections if section.name == name)
 
     def __str__(self) -> str:
-        return "\n".join([f"Report on {self.name}", *(f"- {each}" for each in self.findings)])
+        lines = [f"Report on {self.name}", *(f"- {each}" for each in self.findings)]
+        found = str(self.changes or "")
+        return "\n".join([lines[0], *([found] if found else []), *lines[1:]])
 
     def __repr__(self) -> str:
         return f"<Report {self.name}: {count(len(self.sections), 'section')}>"
@@ -128,11 +131,17 @@ class Report:
         )
 
     def _changes(self) -> str:
-        """The changes as a table; nothing if there is none."""
-        if not self.changes:
+        """The changes as a table, and sentences on them; without changes only the sentences."""
+        if self.changes is None:
             return ""
-        table = pd.DataFrame([vars(each) for each in self.changes]).set_index("change")
-        return f"<h2>What would help most</h2>{table_html(table, 'Changes, the best first')}"
+        found, table = self.changes, ""
+        if found.rows:
+            rows = pd.DataFrame([vars(each) for each in found.rows]).set_index("rank")
+            names = {"effect": "mean wait", "gains": "who gains", "loses": "who loses"}
+            drawn = table_html(rows.rename(columns=names), "Changes, the best first")
+            table = f'<h2>{html.escape(found.title)}</h2><div class="changes">{drawn}</div>'
+        sentences = "".join(f"<p>{html.escape(each)}</p>" for each in found.sentences)
+        return f"{table}{sentences}{folded(found.computed)}"
 
 
 def report(
@@ -144,6 +153,7 @@ def report(
     seed: int = 0,
     budget: float = 60.0,
     since: str | float | None = None,
+    what_if: Sequence[str] = (),
     progress: Say | None = None,
 ) -> Report:
     """Report on a job log: how the machine is used, who waits, and what would change that.
@@ -165,6 +175,9 @@ def report(
         Approximate CPU seconds for a log of 250,000 jobs; it limits the number of logs drawn anew.
     since : str or float, optional
         A date, or seconds of the log: the report compares the weeks before and after it.
+    what_if : sequence of str, optional
+        Changes of the first screen, such as ``"nodes=+10%"``, ``"limit=24h"``, ``"run_time=0.9"``
+        or ``"without=user:7"``. By default a short list is tried.
     progress : callable, optional
         Called with a line of text before each section.
 
@@ -178,6 +191,9 @@ def report(
     >>> lab.report("three-jobs.swf.gz", budget=1)
     <Report three-jobs: 8 sections>
     """
+    asked = [what_if] if isinstance(what_if, str) else list(what_if)
+    for text in asked:
+        question_of(text, "what_if")
     say = progress or (lambda line: None)
     say("reading the log")
     opened = (
@@ -192,6 +208,8 @@ def report(
             budget=budget,
         )
     )
+    say(f"what if: {len(opened.workload):,} jobs")
+    found = changes(opened, asked)
     sections: list[Section] = []
     for make in SECTIONS:
         say(f"{make.__name__.removesuffix('_section')}: {len(opened.workload):,} jobs")
@@ -206,7 +224,7 @@ def report(
     )
     if opened.unit != "node":
         basis += f" A node of this log is a {opened.unit}."
-    first = tiles(opened), picture(opened), changes(opened)
+    first = tiles(opened), picture(opened), found
     return Report(opened.workload.name, tuple(sections), basis, *first)
 
 
@@ -237,6 +255,13 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--cores", type=int, help="processors per node; default: the log's")
     add("--since", metavar="DATE", help="compare the weeks before and after it, as 2024-03-01")
+    add(
+        "--what-if",
+        action="append",
+        default=[],
+        metavar="CHANGE",
+        help="such as nodes=+10%%, limit=24h, without=user:7 or run_time=0.9; may be repeated",
+    )
     add("--memory", type=float, metavar="GB", help="memory per node; default: a range")
     add("--bandwidth", type=float, help="of the parallel file system, GB/s; default: a range")
     add("--seed", type=int, default=0, help="random seed; default: 0")
@@ -269,6 +294,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         check_writable(given.output)
+        for text in given.what_if:
+            question_of(text, "--what-if")
         say(f"opening {given.log}")
         log = open_log(
             given.log,
@@ -282,7 +309,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             seed=given.seed,
             budget=given.budget,
         )
-        made = report(log, since=given.since, progress=say)
+        made = report(log, since=given.since, what_if=given.what_if, progress=say)
         say(f"wrote {made.to_html(given.output)}")
         print(made)
         return 0

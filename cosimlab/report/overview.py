@@ -1,23 +1,42 @@
 """First screen of a report: four numbers, a picture over time, and changes ranked by their effect.
 
-`changes` has a place on the page and no rows: effects are to come from a replay of the record in
-its own order of starts, which assumes no policy.
+`changes` asks `cosimlab.what_if`, which replays the record in its own order of starts and assumes
+no policy. A change ranks above another only where their intervals do not overlap.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from cosimlab.report.log import Interval, Log, interval_of, interval_of_median, span_text
-from cosimlab.report.page import panels_chart
+from cosimlab.report.page import capital, panels_chart
 from cosimlab.report.waits import CAUSES, causes_of, period_of, use_interval, wait_interval
+from cosimlab.whatif import WhatIf, question_of, what_if
 from cosimlib.display import count, duration, durations, percent
 from cosimlib.metrics import hourly, utilization_series, waiting_jobs
-from cosimlib.units import DAY, MINUTE, WEEK
+from cosimlib.metrics.groups import OTHERS
+from cosimlib.units import DAY, HOUR, MINUTE, WEEK
+from cosimlib.workload import InvalidWorkloadError
 
 OPEN = "open"
+
+USUAL = ("nodes=+10%", "nodes=+25%")
+LONGEST, LIMIT = 24 * HOUR, "limit=24h"
+"""Of every report: more nodes; a limit, if a job runs longer; the largest user gone."""
+
+MOST_CHANGES = 3
+"""Changes that the page shows, if it was not asked for others."""
+
+REPLAYED = (
+    "Each effect is the ratio of two replays of the record in its own order of starts, on the "
+    "changed machine and on the same one. No policy is assumed, and submissions do not react."
+)
+MEASURED = (
+    "Where the truth is known, 87 % of such 90 % intervals held it (docs/what-if.md, How well it "
+    "works)."
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +56,36 @@ class Change:
     effect: str
     gains: str
     loses: str
+    rank: str = ""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What changes would bring: rows, the best first, or a sentence on why there are none.
+
+    Parameters
+    ----------
+    title : str
+    rows : tuple of Change
+    sentences : tuple of str
+        On the ranks, and on what has no number.
+    computed : str
+        How the rows or the sentence were computed.
+    """
+
+    title: str
+    rows: tuple[Change, ...]
+    sentences: tuple[str, ...]
+    computed: str
+
+    def __str__(self) -> str:
+        rows = (
+            f"With {row.change}, {row.effect}. Gain: {row.gains}. Lose: {row.loses}."
+            for row in self.rows
+        )
+        return "\n".join(
+            f"- {line}".replace("With without", "Without") for line in (*rows, *self.sentences)
+        )
 
 
 def tiles(log: Log) -> tuple[Tile, ...]:
@@ -52,9 +101,150 @@ def tiles(log: Log) -> tuple[Tile, ...]:
     )
 
 
-def changes(log: Log) -> tuple[Change, ...]:
-    """Changes ranked by what they would bring on this machine, at most three; none for now."""
-    return ()
+def changes(log: Log, asked: Sequence[str] = ()) -> Changes:
+    """What changes would bring on this machine, by a replay of its record, the best first.
+
+    Parameters
+    ----------
+    log : Log
+    asked : sequence of str, optional
+        Texts such as ``"nodes=+10%"``, see `cosimlab.whatif.question_of`. By default a short list:
+        10 and 25 % more nodes, a limit of 24 h, and the user of the most node-hours gone. Of these,
+        at most three that shorten the mean wait are shown.
+
+    Raises
+    ------
+    ValueError
+        If a change cannot be made to this log, as it has no such user.
+    """
+    title = "What if" if asked else "What would help most"
+    lack = next(
+        (log.lacks[each] for each in ("starts", "waits", "idle nodes") if each in log.lacks), ""
+    )
+    if lack:
+        return _open(title, _in_units(lack, log))
+    answers: list[WhatIf] = []
+    for text in asked or _usual(log):
+        try:
+            answers.append(what_if(log.schedule, seed=log.seed, **question_of(text)))
+        except InvalidWorkloadError as error:
+            return _open(title, str(error))
+        except ValueError as error:
+            raise ValueError(f"--what-if {text}: {error}") from error
+        # A reason is one of the record, so that the other changes would have no number either.
+        if answers[-1].reason and not asked:
+            return _open(title, _in_units(answers[-1].reason, log))
+    return _ranked(title, answers, log, bool(asked))
+
+
+def _usual(log: Log) -> list[str]:
+    """Changes that are tried on every log, by a plain rule."""
+    jobs, user = log.workload.jobs, log.workload.column("user")
+    questions = [*USUAL]
+    if (jobs["run_time"] > LONGEST).any():
+        questions.append(LIMIT)
+    if len(user.dropna().unique()) > 1:
+        work = (jobs["nodes"] * jobs["run_time"]).groupby(user).sum()
+        questions.append(f"without=user:{work.idxmax()}")
+    return questions
+
+
+def _open(title: str, reason: str) -> Changes:
+    """No rows: a sentence with the reason; what follows from it is folded."""
+    if reason.startswith("more "):
+        held = (
+            "A job's nodes were free before it started: a limit, a dependency, a hold or a "
+            "reservation kept it. Where a weekly reservation keeps nodes idle, this was false "
+            "twice in eight cases whose truth is known (docs/what-if.md)."
+        )
+        return Changes(title, (), (f"{capital(reason)}.",), held)
+    first, more = reason, ""
+    for mark in ("; ", ": "):
+        if mark in reason:
+            first, _, more = reason.partition(mark)
+            break
+    rest = f"{capital(more)}. " if more else ""
+    sentence = f"What a change would bring is open: {first}."
+    return Changes(title, (), (sentence,), f"{rest}{REPLAYED}")
+
+
+def _ranked(title: str, answers: Sequence[WhatIf], log: Log, asked: bool) -> Changes:
+    """Rows of the answers that have a number; sentences on the ranks and on the others."""
+    known = [answer for answer in answers if not answer.reason]
+    helps = [answer for answer in known if asked or answer.table["ratio"].iloc[0] < 1]
+    ranks = _ranks([answer.table.iloc[0] for answer in helps])
+    order = sorted(
+        range(len(helps)),
+        key=lambda place: (not ranks[place], ranks[place], helps[place].table["ratio"].iloc[0]),
+    )
+    shown = order if asked else order[:MOST_CHANGES]
+    tied = [each for each in set(ranks) - {0} if ranks.count(each) > 1]
+    rows = tuple(
+        _row(helps[place], log, f"{ranks[place] or OPEN}{' =' * (ranks[place] in tied)}")
+        for place in shown
+    )
+    sentences = []
+    if any(ranks[place] in tied for place in shown):
+        sentences.append("Equal ranks: the intervals overlap, and which change is better is open.")
+    for answer in answers:
+        change = _in_units(answer.change, log)
+        if answer.reason:
+            sentences.append(f"{capital(change)}: open, as {_in_units(answer.reason, log)}.")
+        elif answer not in helps:
+            sentences.append(f"{capital(change)}: the mean wait would not be shorter.")
+    return Changes(title, rows, tuple(sentences), f"{REPLAYED} {MEASURED}")
+
+
+def _ranks(rows: Sequence[pd.Series]) -> list[int]:
+    """Rank of each effect, the lowest ratio first; 0 without an interval.
+
+    Effects that a chain of overlapping intervals joins have the same rank.
+    """
+    ranks, number, top, rank = [0] * len(rows), 0, -np.inf, 0
+    for place in sorted(range(len(rows)), key=lambda place: rows[place]["low"]):
+        if np.isnan(rows[place]["low"]):
+            continue
+        number += 1
+        if rows[place]["low"] > top:
+            rank = number
+        ranks[place], top = rank, max(top, rows[place]["high"])
+    return ranks
+
+
+def _row(answer: WhatIf, log: Log, rank: str) -> Change:
+    """An answer as a row: its effect, and who gains and loses most, where that is sure."""
+    first = answer.table.iloc[0]
+    before, after = durations(first["recorded"], first["expected"])
+    of_others = " of the other jobs" if answer.waits["changed"].isna().any() else ""
+    effect = f"the mean wait{of_others} is {first['ratio']:.2f} times as long"
+    if np.isnan(first["low"]):
+        spans, gains, loses = ", interval unknown", "open", "open"
+    else:
+        spans = f" ({first['low']:.2f} to {first['high']:.2f})"
+        means = answer.table[(answer.table["by"] != "all") & (answer.table["statistic"] == "mean")]
+        saved = (means["recorded"] - means["expected"]) * means["jobs"]
+        gains = _most(means, saved, "wins", log)
+        loses = _most(means, -saved, "loses", log)
+    effect = f"{effect}{spans}: {after} in the place of {before}"
+    return Change(_in_units(answer.change, log), effect, gains, loses, rank)
+
+
+def _most(means: pd.DataFrame, moved: pd.Series, verdict: str, log: Log) -> str:
+    """The size and the other group whose waiting surely moves most, with their ratios."""
+    texts = []
+    for chosen in (means["by"] == "size", means["by"] != "size"):
+        sure = means[chosen & (means["verdict"] == verdict)]
+        if len(sure):
+            row = means.loc[moved[sure.index].idxmax()]
+            of = f"jobs of {row['group']} {log.unit}s" if row["by"] == "size" else row["group"]
+            of = f"all other {row['by']}s" if of == OTHERS else of
+            texts.append(f"{of}, {row['ratio']:.2f} times ({row['low']:.2f} to {row['high']:.2f})")
+    return "; ".join(texts) or "no group surely"
+
+
+def _in_units(text: str, log: Log) -> str:
+    """A text about nodes, in what the log counts."""
+    return text if log.unit == "node" else text.replace(" nodes", f" {log.unit}s")
 
 
 def picture(log: Log) -> tuple[str, str]:

@@ -51,7 +51,7 @@ caption { text-align: left; font-weight: 600; padding: .2rem 0; }
 th, td { border-bottom: 1px solid #ddd; padding: .2rem .5rem; text-align: right; }
 td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 5em; }
-td:last-child { white-space: normal; } nav a { margin-right: .8rem; }
+td:last-child, .changes td { white-space: normal; text-align: left; } nav a { margin-right: .8rem; }
 @media print { body { max-width: none; font-size: 10pt; padding: 0; } nav { display: none; }
   h2, caption { break-after: avoid; } svg, tr, li, .tiles div { break-inside: avoid; }
   svg { max-width: 13cm; } .wide { overflow: visible; } a { color: inherit; } }
@@ -109,11 +109,7 @@ class Section:
     def _sentence(self, finding: str) -> str:
         """A finding; how it was computed is folded behind it."""
         sentence = f"<p>{html.escape(finding)}</p>"
-        how = self.computed.get(finding)
-        if not how:
-            return sentence
-        summary = "<summary>How this was computed</summary>"
-        return f'{sentence}<details class="how">{summary}<p>{html.escape(how)}</p></details>'
+        return sentence + folded(self.computed.get(finding, ""))
 
     def _how_to_read(self) -> str:
         how = f'<p class="how"><em>How to read it.</em> {html.escape(self.how_to_read)}</p>'
@@ -124,6 +120,14 @@ class Section:
         first, *others = [table_html(t, caption) for caption, t in self.tables.items()] or [""]
         folded = f"<details><summary>More tables</summary>{''.join(others)}</details>"
         return first + folded * bool(others)
+
+
+def folded(how: str) -> str:
+    """How something was computed, folded; nothing if that is not told."""
+    if not how:
+        return ""
+    summary = "<summary>How this was computed</summary>"
+    return f'<details class="how">{summary}<p>{html.escape(how)}</p></details>'
 
 
 @dataclass(frozen=True)

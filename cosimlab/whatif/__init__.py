@@ -6,6 +6,7 @@ effect is the ratio of the mean waits of the two. docs/what-if.md has the rule, 
 intervals held the truth where that is known.
 
 - `what_if`: nodes, a run-time limit, users who are gone, other run times; `WhatIf`, its answer
+- `question_of`: the argument of `what_if` that a text such as ``"nodes=+10%"`` names
 - `records_of`: the record of each pool of nodes of a log, `Record`
 - `classify`: why each job waited, `Classes`: at once, capacity, follows, limited, held
 - `replay`: the waits of a record on a changed machine
@@ -14,6 +15,7 @@ intervals held the truth where that is known.
 
 from cosimlab.whatif import rules
 from cosimlab.whatif.answer import WhatIf, what_if
+from cosimlab.whatif.changes import question_of
 from cosimlab.whatif.record import CLASSES, Classes, Record, classify, records_of
 from cosimlab.whatif.replaying import replay
 
@@ -23,6 +25,7 @@ __all__ = [
     "Record",
     "WhatIf",
     "classify",
+    "question_of",
     "records_of",
     "replay",
     "rules",

@@ -17,6 +17,16 @@ from cosimlib.workload import Workload
 NODES = 'a whole number of nodes, a change such as "+10%", or a dict of these by partition'
 LIMIT = 'seconds above 0, or a text such as "24h", "90min" or "2d"'
 LENGTHS = {"s": 1.0, "min": MINUTE, "m": MINUTE, "h": HOUR, "d": DAY}
+SHARE_TEXT = re.compile(r"\s*([+\-−])\s*(\d+(?:\.\d+)?)\s*%\s*")
+LENGTH_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)\s*")
+NAMED = ("user", "group", "queue", "partition")
+QUESTIONS = {
+    "nodes": "nodes=+10% or nodes=141",
+    "limit": "limit=24h (s, min, h or d)",
+    "without": "without=user:NAME (or group, queue, partition)",
+    "run_time": "run_time=0.9",
+}
+"""Kinds of changes that a text may name, each with what it looks like."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +78,46 @@ def change_of(
     return Change(" and ".join(texts), found.nodes, found.limit, found.stays, found.factor)
 
 
+def question_of(text: str, name: str = "what_if") -> dict[str, Any]:
+    """Argument of `what_if` that a text names, such as ``"nodes=+10%"``.
+
+    Parameters
+    ----------
+    text : str
+        ``nodes=+10%``, ``nodes=141``, ``limit=24h``, ``without=user:NAME`` or ``run_time=0.9``.
+    name : str, optional
+        Of the text in errors.
+
+    Raises
+    ------
+    ValueError
+        If the text is of no such form.
+
+    Examples
+    --------
+    >>> question_of("nodes=+10%"), question_of("without=user:7")
+    ({'nodes': '+10%'}, {'without': {'user': '7'}})
+    """
+    check.that(name, text, isinstance(text, str), "a text such as nodes=+10%")
+    kind, _, value = (part.strip() for part in text.partition("="))
+    check.that(name, text, kind in QUESTIONS, ", ".join(QUESTIONS.values()))
+    found = _value_of(kind, value)
+    check.that(name, text, found is not None, QUESTIONS[kind])
+    return {kind: found}
+
+
+def _value_of(kind: str, value: str) -> Any:
+    """Value of a kind of change in a text; None if the text is of another form."""
+    if kind == "nodes":
+        return int(value) if value.isdecimal() else value if SHARE_TEXT.fullmatch(value) else None
+    if kind == "limit":
+        return value if LENGTH_TEXT.fullmatch(value) else None
+    if kind == "without":
+        column, _, name = value.partition(":")
+        return {column: name} if column in NAMED and name else None
+    return float(value) if re.fullmatch(r"\d*\.?\d+", value) else None
+
+
 def _nodes_of(system: System, nodes: Any, texts: list[str]) -> dict[str, int]:
     """Nodes of each partition."""
     before = dict(system.partitions)
@@ -97,7 +147,7 @@ def _nodes_of(system: System, nodes: Any, texts: list[str]) -> dict[str, int]:
 def _number(before: int, nodes: Any) -> int:
     """Number of nodes after a change."""
     if isinstance(nodes, str):
-        matched = re.fullmatch(r"\s*([+\-−])\s*(\d+(?:\.\d+)?)\s*%\s*", nodes)
+        matched = SHARE_TEXT.fullmatch(nodes)
         check.that("nodes", nodes, matched is not None, NODES)
         assert matched is not None
         share = float(matched[2]) / 100
@@ -114,7 +164,7 @@ def _limit_of(limit: Any, texts: list[str]) -> float:
     if limit is None:
         return np.inf
     if isinstance(limit, str):
-        matched = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)\s*", limit)
+        matched = LENGTH_TEXT.fullmatch(limit)
         check.that("limit", limit, matched is not None, LIMIT)
         assert matched is not None
         seconds = float(matched[1]) * LENGTHS[matched[2]]
@@ -135,7 +185,7 @@ def _stays(workload: Workload, without: Any, texts: list[str]) -> np.ndarray:
     fine = isinstance(without, Mapping) and len(without) > 0
     check.that("without", without, fine, expected)
     for column, names in without.items():
-        check.choice("without", column, ("user", "group", "queue", "partition"))
+        check.choice("without", column, NAMED)
         named = workload.column(column)
         wanted = [str(each) for each in np.atleast_1d(names)]
         for name in wanted:

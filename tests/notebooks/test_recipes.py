@@ -54,6 +54,7 @@ def test_a_recipe_imports_the_front_doors_alone_of_ours(path):
         ("maintenance", {}),
         ("baselines", {"backfilling": True}),
         ("more-nodes", {}),
+        ("my-job", {"day": 3.5}),
     ],
 )
 def test_recipes_take_a_log(name, knobs, tmp_path):

@@ -1,6 +1,7 @@
 """First screen of a report: tiles, the picture, changes; and the knobs of the command."""
 
 import html
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import cosimlab as lab
 import cosimlib as cs
 from cosimlab.report import example_log, open_log
 from cosimlab.report.command import Report, columns_of, main
-from cosimlab.report.overview import Change, changes, picture, tiles
+from cosimlab.report.overview import Change, Changes, _ranks, changes, picture, tiles
 from cosimlab.report.waits import CAUSES, causes_of
 from cosimlib.display import percent
 from cosimlib.units import HOUR
@@ -53,13 +54,82 @@ def test_the_picture_has_use_queue_and_closures(log):
     assert drawn.count("<polyline") == 1
 
 
+@pytest.fixture(scope="module")
+def crowded():
+    """A log whose waits are for nodes alone: scheduled by first fit, which a replay reproduces."""
+    jobs = cs.synthetic.with_estimates(cs.synthetic.lublin(3_000, load=0.7, seed=1))
+    user = np.where(np.arange(3_000) % 5 == 0, "7", "8")
+    jobs = replace(jobs, jobs=jobs.jobs.assign(user=user))
+    starts = cs.simulate_first_fit(jobs, jobs.machine).start_time
+    return open_log(replace(jobs, jobs=jobs.jobs.assign(recorded_start=starts)), budget=1)
+
+
 def test_the_page_has_no_heading_of_changes_until_there_are_some(log):
-    assert changes(log) == ()
-    plain = Report("log", (), "basis")
-    assert "What would help most" not in plain._repr_html_()
-    change = Change("10 % more nodes", "0.8 times the mean wait", "wide jobs", "nobody")
-    page = Report("log", (), "basis", changes=(change,))._repr_html_()
+    found = changes(log)
+    assert found.rows == () and len(found.sentences) == 1
+    assert "is open: the replay on the same machine gives" in found.sentences[0]
+    page = Report("log", (), "basis", changes=found)._repr_html_()
+    assert "What would help most" not in page and found.sentences[0] in page
+    change = Change("10 % more nodes", "0.8 times the mean wait", "wide jobs", "nobody", "1")
+    some = Changes("What would help most", (change,), (), "")
+    page = Report("log", (), "basis", changes=some)._repr_html_()
     assert "What would help most" in page and "10 % more nodes" in page
+
+
+def test_changes_are_those_of_what_if_and_the_best_is_first(crowded):
+    found = changes(crowded)
+    assert 1 <= len(found.rows) <= 3 and "87 %" in found.computed
+    by_text = {row.change: row for row in found.rows}
+    answer = lab.what_if(crowded.schedule, nodes="+25%")
+    ratio, low, high = answer.table.loc[0, ["ratio", "low", "high"]]
+    assert f"{ratio:.2f} times as long ({low:.2f} to {high:.2f})" in by_text[answer.change].effect
+    best = answer.table[(answer.table["by"] == "size") & (answer.table["verdict"] == "wins")]
+    named = by_text[answer.change].gains
+    assert not len(best) or any(f"jobs of {group} nodes" in named for group in best["group"])
+    shown = [float(row.effect.split(" is ")[1].split()[0]) for row in found.rows]
+    assert shown == sorted(shown)
+    assert str(changes(crowded, ["limit=24h"])).count("interval unknown") == 1
+
+
+def test_ranks_differ_only_where_intervals_lie_apart():
+    def rows(*ends):
+        return [pd.Series({"low": low, "high": high}) for low, high in ends]
+
+    assert _ranks(rows((0.7, 0.9), (0.1, 0.2), (0.3, 0.6))) == [3, 1, 2]
+    assert _ranks(rows((0.5, 0.6), (0.55, 0.8), (0.7, 0.9), (0.95, 1))) == [1, 1, 1, 4]
+    assert _ranks(rows((np.nan, np.nan), (0.5, 0.6))) == [0, 1]
+
+
+def test_more_nodes_would_not_help_where_most_waiting_is_held():
+    jobs = cs.synthetic.lublin(1_000, load=0.3, seed=2)
+    late = jobs.jobs["submit_time"] + 5 * HOUR
+    held = replace(jobs, jobs=jobs.jobs.assign(recorded_start=late))
+    found = changes(open_log(held, nodes=10_000, budget=1))
+    assert found.rows == () and found.sentences[0].startswith("More nodes would not help: ")
+
+
+def test_changes_are_asked_for_on_the_command_line(crowded, tmp_path, capsys):
+    path, page = tmp_path / "mine.csv", tmp_path / "page.html"
+    columns = ["submit_time", "recorded_start", "run_time", "requested_time", "nodes", "user"]
+    crowded.workload.jobs[columns].to_csv(path, index=False)
+    asked = ["--what-if", "nodes=+10%", "--what-if", "without=user:7"]
+    assert main([str(path), "-o", str(page), "--budget", "1", *asked]) == 0
+    assert "- With 10" in capsys.readouterr().out
+    text = page.read_text(encoding="utf-8")
+    assert "<h2>What if</h2>" in text and "without user 7" in text and "25 % more" not in text
+    for wrong, said in (
+        ("nodes=much", "--what-if='nodes=much'; expected nodes=+10% or nodes=141"),
+        ("limit=1w", "--what-if='limit=1w'; expected limit=24h"),
+        ("without=7", "--what-if='without=7'; expected without=user:NAME"),
+        ("run_time=", "--what-if='run_time='; expected run_time=0.9"),
+        ("cores=8", "--what-if='cores=8'; expected nodes=+10%"),
+        ("without=user:none", "--what-if without=user:none: without='none'; expected a user of a"),
+        ("nodes=-100%", "--what-if nodes=-100%: nodes='-100%'; expected at least one node"),
+    ):
+        assert main([str(path), "-o", str(page), "--what-if", wrong]) == 1
+        assert said in capsys.readouterr().err
+    with pytest.raises(ValueError, match="what_if='nodes=much'; expected nodes"):
+        lab.report(crowded, what_if=["nodes=much"])
 
 
 def test_findings_stand_once_on_the_page_and_how_they_were_computed_is_folded(log):
