@@ -11,10 +11,10 @@ def test_the_front_page_shows_pictures_and_leads_to_notebooks(page, address, tmp
     images = page.locator(".jp-RenderedMarkdown img")
     page.wait_for_function(
         "() => { const all = [...document.querySelectorAll('.jp-RenderedMarkdown img')];"
-        " return all.length > 21 && all.every(one => one.complete && one.naturalWidth > 0); }",
+        " return all.length > 22 && all.every(one => one.complete && one.naturalWidth > 0); }",
         timeout=lab.TIMEOUT,
     )
-    assert images.count() == 22, "notebooks, explorers and recipes"
+    assert images.count() == 23, "notebooks, explorers and recipes"
     page.screenshot(path=tmp_path / "front.png")
     page.locator(".jp-RenderedMarkdown a", has_text="A batch scheduler").click()
     page.locator(".lm-TabBar-tabLabel", has_text="batch.ipynb").wait_for(timeout=lab.TIMEOUT)
