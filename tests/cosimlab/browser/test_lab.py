@@ -12,7 +12,7 @@ def test_the_front_page_shows_pictures_and_leads_to_notebooks(page, address, tmp
     images = page.locator(".jp-RenderedMarkdown img")
     page.wait_for_function(
         "() => { const all = [...document.querySelectorAll('.jp-RenderedMarkdown img')];"
-        " return all.length > 21 && all.every(one => one.complete && one.naturalWidth > 0); }",
+        " return all.length > 22 && all.every(one => one.complete && one.naturalWidth > 0); }",
         timeout=lab.TIMEOUT,
     )
     named = (ROOT / "notebooks/index.ipynb").read_text(encoding="utf-8").count("](pictures/")
