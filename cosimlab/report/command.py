@@ -93,7 +93,7 @@ class Report:
     def __str__(self) -> str:
         lines = [f"Report on {self.name}", *(f"- {each}" for each in self.findings)]
         found = str(self.changes or "")
-        return "\n".join([lines[0], *([found] if found else []), *lines[1:]])
+        return "\n".join([*lines, *([found] if found else [])])
 
     def __repr__(self) -> str:
         return f"<Report {self.name}: {count(len(self.sections), 'section')}>"
