@@ -54,7 +54,7 @@ FEWEST_WEEKS, FEW_WEEKS = 6, 12
 """Whole weeks of a log below which there are no intervals, and below which they may miss more often
 than they say."""
 
-MAY_MISS = "may miss up to 1 in 7; then the truth is usually worse"
+MAY_MISS = "may miss up to 1 in 4; then the truth is usually worse"
 """What intervals of fewer than `FEW_WEEKS` do, in tests (docs/intervals.md)."""
 
 WIDE = 10.0

@@ -78,10 +78,12 @@ class Identification(Displayed):
             more = more.replace("so do 1", "so does 1") + (" …" if others > 3 else "")
             return f"{self.best}: it makes all {decisions}{more if others else ''}"
         first = self.table.iloc[0]
+        made, begun = _share(first["equal_decisions"]), _share(first["equal_starts"])
+        if len(self.table) == 1:
+            return f"not {self.best}, which makes {made} of {decisions} and {begun} of starts"
         return (
             f"none of these {count(len(self.table), 'rule')}; nearest is {self.best}: "
-            f"{_share(first['equal_decisions'])} of {decisions}, {_share(first['equal_starts'])} "
-            "of starts"
+            f"{made} of {decisions}, {begun} of starts"
         )
 
     def _heading(self) -> str:
@@ -146,14 +148,17 @@ def identify(
     >>> workload = cs.Workload(pd.DataFrame(times | {"nodes": [3, 4, 1]}), "three jobs")
     >>> found = lab.identify(workload, [0, 11, 2], system=cs.System.of(4), rules=["EASY"])
     >>> found.sentence()
-    'none of these 1 rule; nearest is EASY: 66.6 % of 3 decisions, 33.3 % of starts'
+    'not EASY, which makes 66.6 % of 3 decisions and 33.3 % of starts'
     >>> found.witness.sentence
     "job 2 starts at 2 s; under EASY it would delay job 1's reservation at 10 s"
     """
     check_workload(workload)
     system = check.machine(system or workload.machine, workload.name)
     simulate = _simulator(starts)
-    start_time = _starts(workload, system, simulate(workload, system) if simulate else starts)
+    if simulate is not None:
+        starts = simulate(workload, system)
+        check.instance("what the simulator returns", starts, Schedule)
+    start_time = _starts(workload, system, starts)
     precision = _precision(workload, start_time, precision)
     start_time = snapped(workload, system, start_time, precision)
     asked = applicable(chosen_rules(rules), workload, system)
@@ -185,16 +190,42 @@ def _starts(workload: Workload, system: System, starts: Any) -> np.ndarray:
         starts = Schedule.recorded(workload, system)
     if isinstance(starts, Schedule):
         check_rigid(starts, "identify")
+        _check_same_jobs(workload, starts.workload)
         starts = starts.start_time
-    values = np.asarray(starts, dtype=np.float64)
+    if isinstance(starts, pd.Series) and not starts.index.equals(workload.jobs.index):
+        if not starts.index.symmetric_difference(workload.jobs.index, sort=False).empty:
+            raise InvalidWorkloadError(
+                f"{workload.name}: the index of starts is not that of the jobs; "
+                "expected one start under the index of each job, or an array in order of jobs"
+            )
+        starts = starts.reindex(workload.jobs.index)
+    values = np.asarray(starts)
     if values.shape != (len(workload),) or not len(workload):
         raise InvalidWorkloadError(
             f"{workload.name}: starts have the shape {values.shape}; expected one start per job, "
             f"of {count(len(workload), 'job')}, and at least one"
         )
-    fine, expected = np.isfinite(values), "a start in seconds; drop other jobs with Workload.keep"
+    if values.dtype.kind not in "iuf":
+        values = values.astype(object)
+    fine = [check.is_number(value) and bool(np.isfinite(value)) for value in values.tolist()]
+    expected = "a start in seconds; drop other jobs with Workload.keep"
     check.rows("start", values, fine, expected, row=workload.label, error=InvalidWorkloadError)
-    return values
+    return values.astype(np.float64)
+
+
+def _check_same_jobs(workload: Workload, scheduled: Workload) -> None:
+    """Raise where a schedule is of other jobs than the workload's."""
+    columns = ["submit_time", "run_time", "nodes"]
+    same = len(scheduled) == len(workload)
+    if same:
+        differ = (scheduled.jobs[columns].to_numpy() != workload.jobs[columns].to_numpy()).any(1)
+        if not differ.any():
+            return
+        where, which = workload.label(int(differ.argmax())), "differs in the schedule of starts"
+    else:
+        where = workload.name
+        which = f"the schedule of starts has {count(len(scheduled), 'job')}, not {len(workload):,}"
+    raise InvalidWorkloadError(f"{where}: {which}; expected a schedule of these jobs")
 
 
 def _precision(workload: Workload, start_time: np.ndarray, precision: float | None) -> float:

@@ -159,6 +159,7 @@ def chosen_rules(names: Iterable[str] | None) -> list[Rule]:
     """The rules of these names, or all."""
     if names is None:
         return list(RULES.values())
+    check.instance("rules", names, Iterable, expected="names of rules")
     asked = [names] if isinstance(names, str) else list(names)
     for name in asked:
         check.choice("rules", name, RULES)

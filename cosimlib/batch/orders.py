@@ -257,13 +257,9 @@ def _asking(workload: Workload, order: Callable) -> Callable[[np.ndarray, float]
 
     def ranks(numbers: np.ndarray, now: float) -> np.ndarray:
         values = _asked(workload, order, known.iloc[numbers], now)
-        try:
-            found = values.astype(np.float64)
-        except (TypeError, ValueError):
-            found = np.full(numbers.size, np.nan)
-        if np.isnan(found).any():
+        if values.dtype.kind not in "iuf" or np.isnan(values).any():
             _check_numbers(workload, "order", values, numbers)
-        return found
+        return values.astype(np.float64)
 
     return ranks
 
@@ -298,15 +294,17 @@ def _own_rank(workload: Workload, order: Order) -> np.ndarray:
 
 def _check_numbers(workload: Workload, name: str, values: np.ndarray, numbers: np.ndarray) -> None:
     """Raise for the first of some jobs whose value is no number."""
-    if values.dtype.kind not in "iuf":
+    expected = "a number, to order the queue by"
+    if values.dtype.kind == "f":
+        expected += "; prepare_workload fills in requested_time where most are known"
+    elif values.dtype.kind not in "iu":
         values = values.astype(object)
     fine = [check.is_number(value) and value == value for value in values.tolist()]
-    expected = "a number, to order the queue by; prepare_workload fills in requested_time where"
     check.rows(
         name,
         values,
         fine,
-        f"{expected} most are known",
+        expected,
         row=lambda place: workload.label(int(numbers[place])),
         error=InvalidWorkloadError,
     )

@@ -139,7 +139,7 @@ def test_what_one_cannot_tell_is_said(log):
     told = compare(log, chance, replicates=40, measures=["wait_time"])
     (sentence,) = told.sentences()
     assert sentence.endswith(
-        " (may miss up to 1 in 7; then the truth is usually worse): this log cannot tell"
+        " (may miss up to 1 in 4; then the truth is usually worse): this log cannot tell"
     )
     row = told.rows("ratio", statistic="mean").iloc[0]
     assert row["low"] < 1 < row["high"]
@@ -238,7 +238,7 @@ def test_warm_up_and_cool_down_are_left_out_and_stated(log, found):
     assert f"{counted:,} of {len(log):,} jobs of the log count" in found.note
     assert "first 4.9 days and in the last 4.9 days are left out" in found.note
     assert "84.6 % intervals over 12 logs drawn anew: weeks of all users together" in found.note
-    assert "of 6 weeks they may miss up to 1 in 7; then the truth is usually worse" in found.note
+    assert "of 6 weeks they may miss up to 1 in 4; then the truth is usually worse" in found.note
     longer = Workload(log.jobs.assign(submit_time=2 * log.jobs["submit_time"]), "long", log.machine)
     assert "may miss" not in compare(longer, ["FCFS"], replicates=2).note
     whole = compare(log, ["FCFS"], replicates=2, warm_up=0, cool_down=0)

@@ -178,6 +178,24 @@ def test_input_that_is_no_schedule():
         lab.identify(three(), [0, 10, 20], system=FOUR, rules=["SJF"])
     with pytest.raises(ValueError, match="its machine is unknown"):
         lab.identify(three(), [0, 10, 20])
+    with pytest.raises(cs.workload.InvalidWorkloadError, match="job 0 has start='a'; expected a"):
+        lab.identify(three(), ["a", "b", "c"], system=FOUR)
+    with pytest.raises(TypeError, match="rules is 3; expected names of rules"):
+        lab.identify(three(), [0, 10, 20], system=FOUR, rules=3)
+    with pytest.raises(TypeError, match="what the simulator returns is None; expected a Schedule"):
+        lab.identify(three(), lambda workload, system: None, system=FOUR)
+
+
+def test_starts_follow_their_index_and_a_schedule_is_of_the_same_jobs():
+    jobs = three()
+    sorted_otherwise = pd.Series([20, 10, 0], index=[2, 1, 0])
+    found = lab.identify(jobs, sorted_otherwise, system=FOUR, rules=["EASY"])
+    assert found.exact == ("EASY",)
+    with pytest.raises(cs.workload.InvalidWorkloadError, match="the index of starts is not that"):
+        lab.identify(jobs, pd.Series([0, 10, 20], index=[7, 8, 9]), system=FOUR)
+    others = cs.Workload(jobs.jobs.assign(run_time=[10, 9, 9]))
+    with pytest.raises(cs.workload.InvalidWorkloadError, match="job 1: differs in the schedule"):
+        lab.identify(jobs, cs.simulate_easy(others, FOUR), system=FOUR)
 
 
 def test_without_requests_only_rules_that_need_none_are_tried():

@@ -323,3 +323,15 @@ def test_numbers_that_are_missing_name_what_fills_them_in():
     for order in (workload.jobs["requested_time"], lambda jobs: jobs["requested_time"]):
         with pytest.raises(InvalidWorkloadError, match=r"job 1 has order=nan.*prepare_workload"):
             simulate_fcfs(workload, System.of(NODES), order=order)
+
+
+@pytest.mark.parametrize("kind", [bool, str, complex])
+def test_a_function_of_the_moment_gives_numbers_as_one_of_the_table_does(kind):
+    workload = Workload(pd.DataFrame({"submit_time": [0.0], "run_time": [1.0], "nodes": [1]}))
+    for order in (
+        lambda jobs: jobs["nodes"].astype(kind),
+        lambda jobs, now: jobs["nodes"].astype(kind),
+    ):
+        with pytest.raises(InvalidWorkloadError, match=r"order=.*; expected a number") as error:
+            simulate_fcfs(workload, System.of(2), order=order)
+        assert "prepare_workload" not in str(error.value)
