@@ -10,7 +10,7 @@ from tests.cosimlab.browser import lab
 from tests.suites import ROOT, THOROUGH
 
 LAPTOP = {"width": 1366, "height": 768}
-FULLEST = ("advise", "eviction", "ondemand", "timesharing")
+FULLEST = ("ondemand", "timesharing")
 """The explorers with most on their pages; at night all of them are opened."""
 
 TITLE = "() => (document.querySelector('.gtitle')?.textContent ?? '').length > 3"
