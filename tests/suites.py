@@ -41,6 +41,10 @@ AT_NIGHT = frozenset(
         *ROOT.glob("notebooks/[3456]-*.ipynb"),
         *ROOT.glob("notebooks/explore/*.ipynb"),
         *(
+            ROOT / "notebooks" / "recipes" / f"{name}.ipynb"
+            for name in ("baselines", "maintenance", "more-nodes", "my-policy", "slowdown-map")
+        ),
+        *(
             ROOT / "tests" / "cosimlab" / "browser" / f"test_{name}.py"
             for name in ("batch", "coscheduling", "elastic", "filling", "ondemand")
         ),
@@ -48,10 +52,10 @@ AT_NIGHT = frozenset(
 )
 """Notebooks in kernels, and explorers in JupyterLab, that take long: in a thorough run only.
 
-Otherwise the cells of these notebooks run in this process, those of papers on small experiments
-(`tests/notebooks/test_small_notebooks.py`, `tests/papers/test_bursts.py`,
-`tests/notebooks/test_explorers.py`), and `tests/cosimlab/browser` opens the explorers with most on
-their pages in the app.
+Otherwise the cells of these notebooks run in this process: those of papers on small experiments
+(`tests/notebooks/test_small_notebooks.py`, `tests/papers/test_bursts.py`), those of recipes on a
+log (`tests/notebooks/test_recipes.py`), those of explorers in `tests/notebooks/test_explorers.py`.
+And `tests/cosimlab/browser` opens the explorers with most on their pages in the app.
 """
 
 LONGEST = (
