@@ -44,7 +44,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a QOS or an association. TRES are by name: ``cpu``, ``node``, ``mem``, ``gres/gpu``.
+    """Limits of a QOS or an association; TRES by name: ``cpu``, ``node``, ``mem``, ``gres/gpu``.
 
     `per_user` and `per_account` bound what each user and each account has running at a time in this
     QOS; `group` bounds what all jobs of it have together.
