@@ -15,6 +15,12 @@ NO_LIMIT = float("inf")
 NOTHING: Mapping[str, float] = MappingProxyType({})
 """No trackable resources."""
 
+
+def nothing() -> Mapping[str, float]:
+    """No trackable resources, as a default."""
+    return NOTHING
+
+
 DAY = 86_400.0
 
 
@@ -37,7 +43,7 @@ class Node:
     name: str
     cores: int = 1
     memory: float = 1.0
-    gres: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    gres: Mapping[str, int] = field(default_factory=dict)
     weight: int = 1
     features: frozenset[str] = frozenset()
 
@@ -52,14 +58,14 @@ class Limits:
 
     group_jobs: float = NO_LIMIT
     group_submitted: float = NO_LIMIT
-    group_tres: Mapping[str, float] = NOTHING
+    group_tres: Mapping[str, float] = field(default_factory=nothing)
     jobs_per_user: float = NO_LIMIT
     jobs_per_account: float = NO_LIMIT
     submitted_per_user: float = NO_LIMIT
     submitted_per_account: float = NO_LIMIT
-    tres_per_job: Mapping[str, float] = NOTHING
-    tres_per_user: Mapping[str, float] = NOTHING
-    tres_per_account: Mapping[str, float] = NOTHING
+    tres_per_job: Mapping[str, float] = field(default_factory=nothing)
+    tres_per_user: Mapping[str, float] = field(default_factory=nothing)
+    tres_per_account: Mapping[str, float] = field(default_factory=nothing)
     wall_time: float = NO_LIMIT
 
 
@@ -182,7 +188,7 @@ class PrioritySettings:
     job_size: int = 0
     partition: int = 0
     qos: int = 0
-    tres: Mapping[str, float] = NOTHING
+    tres: Mapping[str, float] = field(default_factory=nothing)
     max_age: float = 7 * DAY
     favor_small: bool = False
     size_relative_to_time: bool = False
@@ -258,7 +264,7 @@ class Site:
     name: str
     nodes: tuple[Node, ...]
     partitions: Mapping[str, Partition]
-    qos: Mapping[str, QOS] = field(default_factory=lambda: MappingProxyType({}))
+    qos: Mapping[str, QOS] = field(default_factory=dict)
     associations: tuple[Association, ...] = ()
     priority: PrioritySettings = PrioritySettings()
     scheduler: SchedulerSettings = SchedulerSettings()
