@@ -52,7 +52,7 @@ WAITS, RUNS, ENDED, REFUSED = range(4)
 JOB = record_type(
     floats="submit_time eligible_time accrues run_time limit start_time expected_end end_time "
     "cpus memory gpus billing usage_factor size_part partition_part qos_part tres_part nice "
-    "priority rank began",
+    "priority rank began planned_time",
     integers="nodes request part qos user association group first state restarts reason "
     "preempted_by",
 )
@@ -98,7 +98,7 @@ def jobs_of(workload: Workload, site: Site, branches: dict[tuple[str, str], int]
         billing=_billing(asked, site), request=number, group=group,
         part=asked["partition"].cat.codes, qos=asked["qos"].cat.codes,
         user=pd.factorize(asked["user"])[0], association=np.array(association, int)[group],
-        start_time=np.nan, end_time=np.nan, priority=np.nan, first=_first(asked["nodes"]),
+        start_time=np.nan, end_time=np.nan, priority=np.nan, planned_time=np.nan, first=_first(asked["nodes"]),
         usage_factor=_usage_factors(asked, site), preempted_by=-1,
     )  # fmt: skip
     reasons = _refusals(asked, site, owners, group, bounds, members, eligible, number)
@@ -174,7 +174,7 @@ def _set_associations(table: pd.DataFrame, workload: Workload, site: Site) -> No
     for one in site.associations:
         first.setdefault(one.user, one.account)
     named = table["account"] != ""
-    table["account"] = table["account"].where(named, table["user"].map(first).fillna(""))
+    table["account"] = table["account"].where(named, table["user"].map(lambda user: first.get(user, "")))
     default = {(one.account, one.user): one.default_qos for one in site.associations}
     own = pd.Series(
         [default.get(key, "") for key in zip(table["account"], table["user"], strict=True)],

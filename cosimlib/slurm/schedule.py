@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from cosimlib.schedule import Schedule, SharedNodesError, allocation_table
+from cosimlib.schedule import Schedule
 from cosimlib.slurm.jobs import MEGABYTES, gpus_of
 from cosimlib.slurm.site import Site
 from cosimlib.system import NodeType, System
@@ -48,6 +48,7 @@ class SlurmSchedule(Schedule):
         reason: np.ndarray,
     ) -> "SlurmSchedule":
         """The schedule in the records of a simulation that has ended."""
+        started = np.repeat(~np.isnan(jobs.start_time), jobs.nodes)
         return cls(
             workload=workload,
             system=system_of(site),
@@ -55,7 +56,7 @@ class SlurmSchedule(Schedule):
             start_time=np.array(jobs.start_time),
             end_time=np.array(jobs.end_time),
             site=site,
-            node=np.array(places.node),
+            node=np.where(started, places.node, -1),
             priority=np.where(np.isnan(jobs.start_time), np.nan, jobs.priority),
             restarts=np.array(jobs.restarts),
             reason=reason,

@@ -32,10 +32,10 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.kernels import heap
-from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import records
-from cosimlib.slurm.bits import WORD, has, sets_of, size_of, words_for
+from cosimlib.slurm.backfill import run_backfill
+from cosimlib.slurm.bits import sets_of, words_for
 from cosimlib.slurm.fairshare import (
     add_usage,
     decay_usage,
@@ -44,7 +44,7 @@ from cosimlib.slurm.fairshare import (
     set_effective_usage,
     tree_of,
 )
-from cosimlib.slurm.jobs import REFUSED, Jobs, gpus_of, jobs_of
+from cosimlib.slurm.jobs import REFUSED, RUNS, Jobs, gpus_of, jobs_of
 from cosimlib.slurm.limits import SIZE, START, SUBMISSION, count_job, exceeded
 from cosimlib.slurm.priority import set_parts, set_priority
 from cosimlib.slurm.schedule import SlurmSchedule
@@ -66,9 +66,10 @@ from cosimlib.slurm.state import (
     CLASS,
     CLOCK,
     KEY,
-    MODES,
     PART,
     SETTINGS,
+    SLOT,
+    Map,
     World,
     drop_started,
     enqueue,
@@ -135,6 +136,32 @@ def simulate(workload: Workload, site: Site) -> SlurmSchedule:
     return SlurmSchedule.of(workload, site, jobs.table, world.machine.places, reasons)
 
 
+def plan(workload: Workload, site: Site) -> pd.DataFrame:
+    """When and where one pass of backfill plans the jobs of a workload on the idle site.
+
+    Parameters
+    ----------
+    workload : Workload
+        All jobs are in the queue when the pass begins, at the last submission.
+    site : Site
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per job: `start` (s; now for jobs that start at once, NaN for those that are not
+        planned) and `nodes`, a tuple of numbers.
+    """
+    world, _ = world_of(workload, site)
+    jobs, now = world.jobs, float(world.jobs.submit_time.max())
+    plan_jobs(world, now)
+    start_time = np.where(jobs.state == RUNS, now, jobs.planned_time)
+    nodes = [
+        tuple(sorted(world.machine.places.node[first : first + size].tolist())) if planned else ()
+        for first, size, planned in zip(jobs.first, jobs.nodes, ~np.isnan(start_time), strict=True)
+    ]
+    return pd.DataFrame({"start": start_time, "nodes": nodes})
+
+
 def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
     """The state before the first job."""
     tree, branches = tree_of(site) if site.associations else tree_of(Site("", (), {}))
@@ -155,6 +182,7 @@ def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
         running=np.empty(n, np.int64),
         room=np.empty(n, np.int64),
         machine=machine_of(site, jobs),
+        map=map_of(site),
         tree=tree,
         ledger=jobs.ledger,
         partitions=parts,
@@ -172,7 +200,8 @@ def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
             next_period=first,
             last_pass=-np.inf,
             last_period=np.nan,
-        ),  # fmt: skip
+            users=table.user.max() + 2 if n else 1,
+        ),
     )
     return world, jobs
 
@@ -200,6 +229,14 @@ def machine_of(site: Site, jobs: Jobs) -> Machine:
         runs=records(size, RUN),
         count=records(1, COUNT),
     )
+
+
+def map_of(site: Site) -> Map:
+    """Room for backfill's map."""
+    scheduler, words = site.scheduler, words_for(len(site.nodes))
+    slots = (scheduler.bf_node_space_size or scheduler.bf_max_job_test) + 3
+    free = np.zeros((slots, words), np.uint64)
+    return Map(records(slots, SLOT), free, np.zeros(words, np.uint64), np.zeros(words, np.uint64))
 
 
 def settings_of(site: Site) -> np.recarray:
@@ -264,6 +301,14 @@ def simulate_events(world: World) -> None:
             clock.next_period += settings.period
         _submit(world, now)
         _schedule(world, now)
+
+
+@kernel
+def plan_jobs(world: World, now: float) -> None:
+    """One pass of backfill over all jobs."""
+    _update(world, now)
+    _submit(world, now)
+    run_backfill(world, now)
 
 
 @kernel
@@ -370,6 +415,8 @@ def _schedule(world: World, now: float) -> None:
         clock.stuck = is_full and clock.starts == before
     if settings.backfill and now >= clock.next_backfill:
         clock.next_backfill = _after(clock.next_backfill, settings.bf_interval, now)
+        if clock.waiting:
+            run_backfill(world, now)
 
 
 @kernel

@@ -21,8 +21,9 @@ SETTINGS = record_type(
     "bf_max_job_user bf_max_job_part bf_max_job_start bf_node_space_size preempts youngest_first",
 )
 CLOCK = record_type(
-    floats="next_full next_backfill next_period last_pass last_period last_change",
-    integers="submitted waiting running is_requested resets passes plans stuck starts",
+    floats="next_full next_backfill next_period last_pass last_period last_change map_end",
+    integers="submitted waiting running is_requested resets passes plans stuck starts "
+    "slots tested users",
 )
 """When what is due, how long the lists are, and how many passes there were."""
 KEY = heap.ROW
@@ -32,6 +33,19 @@ PART = record_type(floats="grace_time max_time", integers="tier qos mode")
 """A partition. `qos` is that of the partition, −1 for none."""
 CLASS = record_type(floats="exempt_time grace_time", integers="priority mode")
 """A quality of service."""
+
+
+SLOT = record_type(floats="begin end", integers="next")
+"""A slot of backfill's map, and the next one; 0 for none."""
+
+
+class Map(NamedTuple):
+    """Backfill's slots in a list that begins with slot 0, the nodes free in each, and sets."""
+
+    slots: np.recarray
+    free: np.ndarray
+    common: np.ndarray
+    found: np.ndarray
 
 
 class World(NamedTuple):
@@ -50,6 +64,7 @@ class World(NamedTuple):
     running: np.ndarray
     room: np.ndarray
     machine: Machine
+    map: Map
     tree: Tree
     ledger: Ledger
     partitions: np.recarray
