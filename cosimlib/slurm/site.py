@@ -137,6 +137,8 @@ class Partition:
         The QOS whose limits also bind all jobs of the partition; empty if there is none.
     allow_qos, allow_accounts : tuple of str or None
         None allows all.
+    billing_weights : mapping of str to float
+        ``TRESBillingWeights``: what a job's usage is counted by. Empty counts CPUs.
     """
 
     name: str
@@ -159,6 +161,7 @@ class Partition:
     memory_per_node: float | None = None
     preempt_mode: str = "CLUSTER"
     grace_time: float = 0.0
+    billing_weights: Mapping[str, float] = field(default_factory=nothing)
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,8 @@ class PrioritySettings:
         ``PriorityUsageResetPeriod``, such as ``NONE`` or ``WEEKLY``.
     fair_tree : bool
         Fair Tree, Slurm's default since 19.05; else classic fair share.
+    no_normal_all : frozenset of str
+        Which factors are not divided by the largest one: ``assoc``, ``part``, ``qos``, ``tres``.
     damping : int
         ``FairShareDampeningFactor``, of classic fair share only.
     """
@@ -205,7 +210,8 @@ class PrioritySettings:
 class SchedulerSettings:
     """The main loop and the backfill loop: ``SchedulerParameters`` in seconds.
 
-    `bf_window` is in minutes in Slurm's file and in seconds here.
+    `bf_window` is in minutes in Slurm's file and in seconds here. A `bf_node_space_size` of 0 is
+    `bf_max_job_test`, as in Slurm.
     """
 
     backfill: bool = True
@@ -220,6 +226,7 @@ class SchedulerSettings:
     bf_max_job_user: int = 0
     bf_max_job_part: int = 0
     bf_max_job_start: int = 0
+    bf_node_space_size: int = 0
     bf_continue: bool = False
     over_time_limit: float = 0.0
     kill_wait: float = 30.0
@@ -232,6 +239,7 @@ class PreemptionSettings:
     by: str = ""
     mode: str = "OFF"
     exempt_time: float = 0.0
+    youngest_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -252,6 +260,8 @@ class Site:
     ----------
     whole_nodes : bool
         ``select/linear``: a job gets whole nodes; else cores, memory and GPUs (``cons_tres``).
+    counts_memory : bool
+        Whether memory is given to jobs (``CR_Core_Memory``, Slurm's default) or ignored.
     associations : tuple of Association
         The tree of accounts and users, the root first. Empty where accounting is not at hand: then
         fair share is 1 for all.
@@ -270,5 +280,6 @@ class Site:
     scheduler: SchedulerSettings = SchedulerSettings()
     preemption: PreemptionSettings = PreemptionSettings()
     whole_nodes: bool = False
+    counts_memory: bool = True
     enforce: frozenset[str] = frozenset()
     not_modeled: tuple[NotModeled, ...] = ()
