@@ -1,11 +1,7 @@
 """Fair share: Slurm's own test of the classic kind, Fair Tree by hand, and what must not change."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cosimlib.slurm import fair_shares
 from cosimlib.slurm.site import Association, PrioritySettings, Site
@@ -18,7 +14,9 @@ def site_of(*associations, **priority):
 
 
 def test_classic_fair_share_is_that_of_test_130_2_of_slurm(oracle_path):
-    table = pd.read_csv(oracle_path("slurm/fairshare-classic.csv"), dtype={"shares": str}).fillna("")
+    table = pd.read_csv(oracle_path("slurm/fairshare-classic.csv"), dtype={"shares": str}).fillna(
+        ""
+    )
     associations, usage = [], {}
     for row in table.itertuples():
         shares = None if row.shares == "parent" else int(row.shares or 1)
