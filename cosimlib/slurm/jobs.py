@@ -30,6 +30,8 @@ from cosimlib.slurm.limits import (
     GPU,
     MEMORY,
     NODES,
+    REFUSED,
+    WAITS,
     Ledger,
     Owner,
     bound_limits,
@@ -47,7 +49,6 @@ MINUTE = 60.0
 MEGABYTES = 1024
 """MB in a GB of the column `memory`."""
 
-WAITS, RUNS, ENDED, REFUSED = range(4)
 
 JOB = record_type(
     floats="submit_time eligible_time accrues run_time limit start_time expected_end end_time "

@@ -30,6 +30,9 @@ RESOURCES = 6
 SUBMISSION, START, SIZE = range(3)
 """When a limit is looked at: of submitted jobs at submission, of jobs and of TRES before a start."""
 
+WAITS, RUNS, ENDED, REFUSED = range(4)
+"""What becomes of a job: of its state the limits count what waits and what runs."""
+
 EACH_JOB = "each job"
 """A limit of the size of a job, of which nothing is counted."""
 

@@ -9,8 +9,7 @@ from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type
 from cosimlib.slurm.fairshare import Tree
-from cosimlib.slurm.jobs import ENDED, RUNS, WAITS
-from cosimlib.slurm.limits import Ledger, count_job
+from cosimlib.slurm.limits import ENDED, RUNS, WAITS, Ledger, count_job
 from cosimlib.slurm.selection import Machine, give_back, take
 from cosimlib.slurm.sorting import precedes
 
