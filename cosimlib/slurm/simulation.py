@@ -1,7 +1,7 @@
 """Slurm's scheduler, simulated from a site's configuration.
 
 The rules stand where they are simulated: jobs and refusals (`jobs`), limits (`limits`), priorities
-(`priority`), fair share (`fairshare`), which nodes a job gets (`selection`), backfill (`backfill`).
+(`priority`), fair share (`fairshare`), nodes that a job gets (`selection`), `backfill`.
 There is no preemption yet. This module has the order of events and the *main loop* (``schedule`` and
 ``_schedule`` in ``src/slurmctld/job_scheduler.c``).
 

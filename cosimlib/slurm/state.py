@@ -1,4 +1,4 @@
-"""What the simulator knows at an instant: jobs, the queue, who runs where, and the site's settings."""
+"""What the simulator knows at an instant: jobs, the queue, who runs where, the settings."""
 
 from typing import NamedTuple
 
