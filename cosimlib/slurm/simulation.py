@@ -2,7 +2,7 @@
 
 The rules stand where they are simulated: jobs and refusals (`jobs`), limits (`limits`), priorities
 (`priority`), fair share (`fairshare`), nodes that a job gets (`selection`), `backfill`.
-There is no preemption yet. This module has the order of events and the *main loop* (``schedule`` and
+There is no preemption yet. This module has the order of events and the *main loop* (``schedule``,
 ``_schedule`` in ``src/slurmctld/job_scheduler.c``).
 
 At an instant, in this order: jobs end; usage and priorities are brought up to date, if it is time;
