@@ -174,7 +174,9 @@ def _set_associations(table: pd.DataFrame, workload: Workload, site: Site) -> No
     for one in site.associations:
         first.setdefault(one.user, one.account)
     named = table["account"] != ""
-    table["account"] = table["account"].where(named, table["user"].map(lambda user: first.get(user, "")))
+    table["account"] = table["account"].where(
+        named, table["user"].map(lambda user: first.get(user, ""))
+    )
     default = {(one.account, one.user): one.default_qos for one in site.associations}
     own = pd.Series(
         [default.get(key, "") for key in zip(table["account"], table["user"], strict=True)],

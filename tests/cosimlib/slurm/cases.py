@@ -34,7 +34,9 @@ def random_site(rng):
         nodes.append(Node(f"n{number}", cores, memory, gres, weight, frozenset(features)))
     partitions = {}
     for name in ("main", "side", "fast")[: int(rng.integers(1, 4))]:
-        members = tuple(sorted(rng.choice(size, int(rng.integers(1, size + 1)), replace=False).tolist()))
+        members = tuple(
+            sorted(rng.choice(size, int(rng.integers(1, size + 1)), replace=False).tolist())
+        )
         partitions[name] = Partition(
             name, members, tier=int(rng.integers(1, 3)), priority_factor=int(rng.integers(0, 4)),
             exclusive=bool(rng.random() < 0.3), memory_per_core=1.0,
@@ -70,7 +72,10 @@ def _tree(rng):
     if rng.random() < 0.3:
         return ()
     shares = [int(one) for one in rng.integers(0, 4, 6)]
-    accounts = [Association("art", "", "root", shares[4]), Association("bio", "", "root", shares[5])]
+    accounts = [
+        Association("art", "", "root", shares[4]),
+        Association("bio", "", "root", shares[5]),
+    ]
     users = [
         Association(ACCOUNTS[user], user, ACCOUNTS[user], share)
         for user, share in zip(USERS, shares, strict=False)

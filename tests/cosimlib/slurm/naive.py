@@ -233,7 +233,10 @@ class Slurm:
         if "limits" not in self.site.enforce or not job.qos:
             return
         limits, name = self.site.qos[job.qos].limits, job.qos
-        yield (limits.group_jobs, limits.group_submitted, limits.group_tres), lambda j: j.qos == name
+        yield (
+            (limits.group_jobs, limits.group_submitted, limits.group_tres),
+            lambda j: j.qos == name,
+        )
         yield (
             (limits.jobs_per_user, limits.submitted_per_user, limits.tres_per_user),
             lambda j: j.qos == name and j.user == job.user,
@@ -278,7 +281,11 @@ class Slurm:
 
         runs = []
         for node in sorted(nodes):
-            if runs and runs[-1][-1] == node - 1 and sites[runs[-1][-1]].weight == sites[node].weight:
+            if (
+                runs
+                and runs[-1][-1] == node - 1
+                and sites[runs[-1][-1]].weight == sites[node].weight
+            ):
                 runs[-1].append(node)
             else:
                 runs.append([node])
@@ -292,7 +299,9 @@ class Slurm:
                 better = best is None or sites[run[0]].weight < sites[best[0]].weight
                 if not better and sites[run[0]].weight == sites[best[0]].weight:
                     least = sum(map(takes, best))
-                    better = (fits and (not best_fits or size < least)) or (not fits and size > least)
+                    better = (fits and (not best_fits or size < least)) or (
+                        not fits and size > least
+                    )
                 if better:
                     best, best_fits = run, fits
             runs.remove(best)
@@ -355,7 +364,9 @@ class Slurm:
             what, was_tested = self.place(job, now, window_end)
             tested += was_tested
             started += what == "started"
-            if what == "full" or (settings.bf_max_job_start and started >= settings.bf_max_job_start):
+            if what == "full" or (
+                settings.bf_max_job_start and started >= settings.bf_max_job_start
+            ):
                 return
 
     def place(self, job, now, window_end):
@@ -433,7 +444,9 @@ class Slurm:
         while more:
             removed, following = False, None
             while True:
-                if place >= len(ending) or (later is not None and ending[place].expected_end > later):
+                if place >= len(ending) or (
+                    later is not None and ending[place].expected_end > later
+                ):
                     more = False
                     break
                 other = ending[place]
@@ -491,7 +504,7 @@ class Slurm:
                 return
 
     def split(self, place, time):
-        begin, end, free = self.map[place]
-        self.map[place] = [begin, time, free]
+        _, end, free = self.map[place]
+        self.map[place][1] = time
         self.map.insert(place + 1, [time, end, set(free)])
         self.made += 1

@@ -14,7 +14,9 @@ def numbers(text):
     """``node[01-03,07]`` as (0, 1, 2, 6)."""
     parts = re.sub(r"[^\d,-]", "", text).split(",")
     bounds = [part.split("-") for part in parts]
-    return tuple(node for first, *last in bounds for node in range(int(first) - 1, int([first, *last][-1])))
+    return tuple(
+        node for first, *last in bounds for node in range(int(first) - 1, int([first, *last][-1]))
+    )
 
 
 def test_plans_are_those_of_slurm(oracle_path):

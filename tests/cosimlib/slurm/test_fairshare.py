@@ -18,7 +18,9 @@ def site_of(*associations, **priority):
 
 
 def test_classic_fair_share_is_that_of_test_130_2_of_slurm(oracle_path):
-    table = pd.read_csv(oracle_path("slurm/fairshare-classic.csv"), dtype={"shares": str}).fillna("")
+    table = pd.read_csv(oracle_path("slurm/fairshare-classic.csv"), dtype={"shares": str}).fillna(
+        ""
+    )
     associations, usage = [], {}
     for row in table.itertuples():
         shares = None if row.shares == "parent" else int(row.shares or 1)
