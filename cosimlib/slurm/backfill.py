@@ -1,4 +1,4 @@
-"""Backfill: one pass over the queue, in which each job that cannot start gets particular nodes later.
+"""Backfill: one pass over the queue; a job that cannot start gets particular nodes later.
 
 Places in Slurm: ``src/plugins/sched/backfill/backfill.c`` (`bf`), and for who could run when,
 ``_will_run_test`` and ``_future_run_test`` in ``src/plugins/select/cons_tres/job_test.c`` (`jt`).
@@ -16,13 +16,13 @@ Places in Slurm: ``src/plugins/sched/backfill/backfill.c`` (`bf`), and for who c
    at their limits, in groups: the first group spans 30 s, from a full half minute on, and each
    further one twice as much. After each group the job is tried. It starts when the last of the jobs
    that were on its nodes ends. Jobs that end after the next time to be tried do not count.
-5. *Too late*: if that is after the next time to be tried, or planned jobs have these nodes then, the
-   next time is tried.
+5. *Too late*: if that is after the next time to be tried, or planned jobs have these nodes then,
+   the next time is tried.
 6. A job that can start now starts, by the rules of the main loop, among the nodes of 3. If it
    cannot, as a job on its nodes has outlived its limit, it is planned from now on.
 7. *Not planned*: jobs with a limit in their way, and jobs that start after the window.
-8. *The pass ends* after bf_max_job_test jobs that came to step 4, after bf_max_job_start starts, and
-   when the map has bf_node_space_size slots (counting each that was ever made). Of a user and a
+8. *The pass ends* after bf_max_job_test jobs that came to step 4, after bf_max_job_start starts,
+   and when the map has bf_node_space_size slots (counting each that was ever made). Of a user and a
    partition it looks at bf_max_job_user and bf_max_job_part jobs.
 
 A pass takes no time here, so that bf_continue, bf_max_time and yields make no difference. Equal
@@ -130,9 +130,9 @@ def _start_now(world: World, job: int, now: float) -> int:
         return PLANNED
     choose(machine, one.request, plan.found, one.nodes)
     start(world, job, now)
-    if machine.requests[one.request].is_whole:
-        if world.clock[0].slots < world.settings[0].bf_node_space_size:
-            _reserve(world, plan.slots[0].begin, _grid(world, one.expected_end, 1))
+    has_room = world.clock[0].slots < world.settings[0].bf_node_space_size
+    if machine.requests[one.request].is_whole and has_room:
+        _reserve(world, plan.slots[0].begin, _grid(world, one.expected_end, 1))
     return STARTED
 
 
@@ -387,7 +387,7 @@ def _merge_one(plan: Map, before: int, after: int) -> None:
 @kernel
 def _are_equal(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two sets are equal."""
-    for number in range(one.size):
+    for number in range(one.size):  # noqa: SIM110 (kernels know no generators)
         if one[number] != other[number]:
             return False
     return True

@@ -30,6 +30,8 @@ from cosimlib.slurm.limits import (
     GPU,
     MEMORY,
     NODES,
+    REFUSED,
+    WAITS,
     Ledger,
     Owner,
     bound_limits,
@@ -47,7 +49,6 @@ MINUTE = 60.0
 MEGABYTES = 1024
 """MB in a GB of the column `memory`."""
 
-WAITS, RUNS, ENDED, REFUSED = range(4)
 
 JOB = record_type(
     floats="submit_time eligible_time accrues run_time limit start_time expected_end end_time "
@@ -91,16 +92,32 @@ def jobs_of(workload: Workload, site: Site, branches: dict[tuple[str, str], int]
     ledger, words = ledger_of(bounds)
     association = [branches.get((owner.account, owner.user), -1) for owner in owners]
     table = records(
-        len(asked), JOB,
-        submit_time=asked["submit_time"], run_time=_run_time(asked, site), limit=asked["limit"],
-        eligible_time=asked["eligible_time"], nodes=asked["nodes"], nice=asked["nice"],
-        cpus=asked["cpus"], memory=asked["all_memory"], gpus=asked["gpus"] * asked["nodes"],
-        billing=_billing(asked, site), request=number, group=group,
-        part=asked["partition"].cat.codes, qos=asked["qos"].cat.codes,
-        user=pd.factorize(asked["user"])[0], association=np.array(association, int)[group],
-        start_time=np.nan, end_time=np.nan, priority=np.nan, planned_time=np.nan, first=_first(asked["nodes"]),
-        usage_factor=_usage_factors(asked, site), preempted_by=-1,
-    )  # fmt: skip
+        len(asked),
+        JOB,
+        submit_time=asked["submit_time"],
+        run_time=_run_time(asked, site),
+        limit=asked["limit"],
+        eligible_time=asked["eligible_time"],
+        nodes=asked["nodes"],
+        nice=asked["nice"],
+        cpus=asked["cpus"],
+        memory=asked["all_memory"],
+        gpus=asked["gpus"] * asked["nodes"],
+        billing=_billing(asked, site),
+        request=number,
+        group=group,
+        part=asked["partition"].cat.codes,
+        qos=asked["qos"].cat.codes,
+        user=pd.factorize(asked["user"])[0],
+        association=np.array(association, int)[group],
+        start_time=np.nan,
+        end_time=np.nan,
+        priority=np.nan,
+        planned_time=np.nan,
+        first=_first(asked["nodes"]),
+        usage_factor=_usage_factors(asked, site),
+        preempted_by=-1,
+    )
     reasons = _refusals(asked, site, owners, group, bounds, members, eligible, number)
     table.state = np.where(reasons == "", WAITS, REFUSED)
     return Jobs(table, requests, eligible, ledger, reasons, words)
@@ -180,8 +197,9 @@ def _set_associations(table: pd.DataFrame, workload: Workload, site: Site) -> No
     default = {(one.account, one.user): one.default_qos for one in site.associations}
     own = pd.Series(
         [default.get(key, "") for key in zip(table["account"], table["user"], strict=True)],
-        index=table.index, dtype="str",
-    )  # fmt: skip
+        index=table.index,
+        dtype="str",
+    )
     own = own.where(own != "", "normal" if "normal" in site.qos else "")
     qos = _texts(workload, "qos")
     qos = qos.where(qos != "", own)
@@ -295,10 +313,15 @@ def _requests(asked: pd.DataFrame, site: Site) -> tuple[np.recarray, np.ndarray,
     number = table.groupby(names, sort=False).ngroup().to_numpy()
     distinct = table.drop_duplicates().reset_index(drop=True)
     requests = records(
-        len(distinct), REQUEST, memory=distinct["memory"], cores=distinct["cores"],
-        gpus=distinct["gpus"], is_whole=distinct["is_whole"], all_memory=distinct["takes_all"],
+        len(distinct),
+        REQUEST,
+        memory=distinct["memory"],
+        cores=distinct["cores"],
+        gpus=distinct["gpus"],
+        is_whole=distinct["is_whole"],
+        all_memory=distinct["takes_all"],
         part=distinct["partition"],
-    )  # fmt: skip
+    )
     cores = np.array([one.cores for one in site.nodes])
     memory = np.array([one.memory for one in site.nodes])
     gpus = np.array([gpus_of(one.gres) for one in site.nodes])
@@ -353,7 +376,12 @@ def _refusals(asked, site, owners, group, bounds, members, eligible, number) -> 
     for word in {word for _, word in wall if word}:
         allowed = np.array([most if other == word else np.inf for most, other in wall])
         refuse(asked["limit"] > allowed[group], word)
-    amounts = {CPU: asked["cpus"], MEMORY: asked["all_memory"], NODES: asked["nodes"], GPU: asked["gpus"] * asked["nodes"]}  # fmt: skip
+    amounts = {
+        CPU: asked["cpus"],
+        MEMORY: asked["all_memory"],
+        NODES: asked["nodes"],
+        GPU: asked["gpus"] * asked["nodes"],
+    }
     for owner, each in enumerate(bounds):
         for resource, (most, word) in largest_sizes(each).items():
             if resource in amounts:

@@ -1,6 +1,6 @@
 """Limits of QOS and associations: which bind a job, and what counts towards each.
 
-Place in Slurm: ``src/slurmctld/acct_policy.c``. Limits bind only where the site enforces ``limits``.
+Place in Slurm: ``src/slurmctld/acct_policy.c``. Limits bind only where the site enforces them.
 
 - The QOS of the partition comes first, then the job's QOS, then the user's association and the
   accounts above. Of each kind of limit only the first one found binds, and what runs under the
@@ -28,7 +28,10 @@ TRES = {"cpu": CPU, "mem": MEMORY, "node": NODES, "gres/gpu": GPU, "billing": BI
 RESOURCES = 6
 
 SUBMISSION, START, SIZE = range(3)
-"""When a limit is looked at: of submitted jobs at submission, of jobs and of TRES before a start."""
+"""When a limit is looked at: of submitted jobs at submission, of others before a start."""
+
+WAITS, RUNS, ENDED, REFUSED = range(4)
+"""What becomes of a job: of its state the limits count what waits and what runs."""
 
 EACH_JOB = "each job"
 """A limit of the size of a job, of which nothing is counted."""
@@ -140,9 +143,21 @@ def _of_qos(limits: Limits, name: str, owner: Owner) -> Iterator[tuple[tuple, Bo
     who = {"": (), "user": (owner.user,), "account": (owner.account,)}
     jobs = (
         ("", limits.group_jobs, limits.group_submitted, "Grp", "GrpSubmitJobs"),
-        ("user", limits.jobs_per_user, limits.submitted_per_user, "MaxPerUser", "MaxSubmitJobPerUser"),
-        ("account", limits.jobs_per_account, limits.submitted_per_account, "MaxPerAccount", "MaxSubmitJobPerAccount"),
-    )  # fmt: skip
+        (
+            "user",
+            limits.jobs_per_user,
+            limits.submitted_per_user,
+            "MaxPerUser",
+            "MaxSubmitJobPerUser",
+        ),
+        (
+            "account",
+            limits.jobs_per_account,
+            limits.submitted_per_account,
+            "MaxPerAccount",
+            "MaxSubmitJobPerAccount",
+        ),
+    )
     for kind, running, submitted, prefix, word in jobs:
         counter = ("qos", name, kind, *who[kind])
         job = f"QOS{prefix}Jobs" if not kind else f"QOSMaxJobsPer{kind.title()}Limit"
@@ -162,10 +177,25 @@ def _of_association(one: Association, owner: Owner) -> Iterator[tuple[tuple, Bou
     level = f"group {one.account} {one.user}"
     limits = one.limits
     counter = ("association", one.account, one.user)
-    yield from _count("", counter, limits.group_jobs, limits.group_submitted, "AssocGrpJobsLimit", "AssocGrpSubmitJobsLimit", level)  # fmt: skip
+    yield from _count(
+        "",
+        counter,
+        limits.group_jobs,
+        limits.group_submitted,
+        "AssocGrpJobsLimit",
+        "AssocGrpSubmitJobsLimit",
+        level,
+    )
     yield from _tres("", counter, limits.group_tres, "AssocGrp{}Limit", level)
     own = ("association", owner.account, owner.user)
-    yield from _count("user", own, limits.jobs_per_user, limits.submitted_per_user, "AssocMaxJobsLimit", "AssocMaxSubmitJobLimit")  # fmt: skip
+    yield from _count(
+        "user",
+        own,
+        limits.jobs_per_user,
+        limits.submitted_per_user,
+        "AssocMaxJobsLimit",
+        "AssocMaxSubmitJobLimit",
+    )
     yield from _tres("job", own, limits.tres_per_job, "AssocMax{}PerJobLimit")
 
 
@@ -239,9 +269,9 @@ def exceeded(ledger: Ledger, job: np.record, stage: int) -> int:
     group = ledger.groups[job.group]
     for row in range(group.first, group.first + group.limits):
         limit = ledger.limits[row]
-        if limit.stage == stage:
-            if ledger.used[limit.counter] + amount_of(job, limit.resource) > limit.most:
-                return row
+        after = ledger.used[limit.counter] + amount_of(job, limit.resource)
+        if limit.stage == stage and after > limit.most:
+            return row
     return -1
 
 

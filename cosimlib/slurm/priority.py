@@ -3,7 +3,7 @@
 Place in Slurm: ``_get_priority_internal`` and ``set_priority_factors`` of
 ``src/plugins/priority/multifactor/priority_multifactor.c``.
 
-priority = age + fair share + size + partition + QOS + TRES - nice, rounded down, from 1 to 2**32 - 1.
+priority = age + fair share + size + partition + QOS + TRES - nice, a whole number from 1 on.
 
 - *Age*: min(1, seconds since the job could start / PriorityMaxAge). With ``ACCRUE_ALWAYS`` since
   its submission.

@@ -1,8 +1,8 @@
 """Slurm's scheduler, simulated from a site's configuration.
 
 The rules stand where they are simulated: jobs and refusals (`jobs`), limits (`limits`), priorities
-(`priority`), fair share (`fairshare`), which nodes a job gets (`selection`), backfill (`backfill`),
-preemption (`preemption`). This module has the order of events and the *main loop* (``schedule`` and
+(`priority`), fair share (`fairshare`), nodes that a job gets (`selection`), `backfill`.
+There is no preemption yet. This module has the order of events and the *main loop* (``schedule``,
 ``_schedule`` in ``src/slurmctld/job_scheduler.c``).
 
 At an instant, in this order: jobs end; usage and priorities are brought up to date, if it is time;
@@ -44,8 +44,8 @@ from cosimlib.slurm.fairshare import (
     set_effective_usage,
     tree_of,
 )
-from cosimlib.slurm.jobs import REFUSED, RUNS, Jobs, gpus_of, jobs_of
-from cosimlib.slurm.limits import SIZE, START, SUBMISSION, count_job, exceeded
+from cosimlib.slurm.jobs import Jobs, gpus_of, jobs_of
+from cosimlib.slurm.limits import REFUSED, RUNS, SIZE, START, SUBMISSION, count_job, exceeded
 from cosimlib.slurm.priority import set_parts, set_priority
 from cosimlib.slurm.schedule import SlurmSchedule
 from cosimlib.slurm.selection import (

@@ -1,4 +1,4 @@
-"""What the simulator knows at an instant: jobs, the queue, who runs where, and the site's settings."""
+"""What the simulator knows at an instant: jobs, the queue, who runs where, the settings."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,7 @@ from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type
 from cosimlib.slurm.fairshare import Tree
-from cosimlib.slurm.jobs import ENDED, RUNS, WAITS
-from cosimlib.slurm.limits import Ledger, count_job
+from cosimlib.slurm.limits import ENDED, RUNS, WAITS, Ledger, count_job
 from cosimlib.slurm.selection import Machine, give_back, take
 from cosimlib.slurm.sorting import precedes
 

@@ -1,11 +1,7 @@
 """Fair share: Slurm's own test of the classic kind, Fair Tree by hand, and what must not change."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cosimlib.slurm import fair_shares
 from cosimlib.slurm.site import Association, PrioritySettings, Site
