@@ -412,11 +412,21 @@ def _schedule(world: World, now: float) -> None:
         clock.last_pass = now
         clock.passes += 1
         run_main_loop(world, now, is_full)
-        clock.stuck = is_full and clock.starts == before
+        is_idle = is_full and clock.running == 0 and clock.starts == before
+        clock.stuck = is_idle and _are_eligible(world, now)
     if settings.backfill and now >= clock.next_backfill:
         clock.next_backfill = _after(clock.next_backfill, settings.bf_interval, now)
         if clock.waiting:
             run_backfill(world, now)
+
+
+@kernel
+def _are_eligible(world: World, now: float) -> bool:
+    """Whether all jobs that wait may start."""
+    for job in world.queue[: world.clock[0].waiting]:
+        if world.jobs[job].eligible_time > now:
+            return False
+    return True
 
 
 @kernel
