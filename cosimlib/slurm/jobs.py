@@ -31,6 +31,7 @@ from cosimlib.slurm.limits import (
     MEMORY,
     NODES,
     REFUSED,
+    START,
     WAITS,
     Ledger,
     Owner,
@@ -383,6 +384,9 @@ def _refusals(asked, site, owners, group, bounds, members, eligible, number) -> 
         GPU: asked["gpus"] * asked["nodes"],
     }
     for owner, each in enumerate(bounds):
+        for one in each:
+            if one.stage == START and one.most < 1:
+                refuse(group == owner, one.reason)
         for resource, (most, word) in largest_sizes(each).items():
             if resource in amounts:
                 refuse((group == owner) & (amounts[resource] > most), word)

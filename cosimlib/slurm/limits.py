@@ -160,7 +160,7 @@ def _of_qos(limits: Limits, name: str, owner: Owner) -> Iterator[tuple[tuple, Bo
     )
     for kind, running, submitted, prefix, word in jobs:
         counter = ("qos", name, kind, *who[kind])
-        job = f"QOS{prefix}Jobs" if not kind else f"QOSMaxJobsPer{kind.title()}Limit"
+        job = f"QOS{prefix}JobsLimit" if not kind else f"QOSMaxJobsPer{kind.title()}Limit"
         yield from _count(kind, counter, running, submitted, job, f"QOS{word}Limit")
     tres = (
         ("", limits.group_tres, "QOSGrp{}Limit"),
