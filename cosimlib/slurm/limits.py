@@ -14,7 +14,7 @@ Place in Slurm: ``src/slurmctld/acct_policy.c``. Limits bind only where the site
   else keeps it waiting until somebody changes the limit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -216,7 +216,7 @@ def _count(
 
 
 def _tres(
-    kind: str, counter: tuple, most: dict[str, float], word: str, level: str = ""
+    kind: str, counter: tuple, most: Mapping[str, float], word: str, level: str = ""
 ) -> Iterator[tuple[tuple, Bound]]:
     """Limits of trackable resources."""
     for name, amount in most.items():

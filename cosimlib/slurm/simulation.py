@@ -171,8 +171,9 @@ def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
     first = float(table.submit_time.min()) if n else 0.0
     partitions = list(site.partitions.values())
     members = np.array([np.isin(np.arange(len(site.nodes)), one.nodes) for one in partitions])
-    parts = records(len(partitions), PART, max_time=[one.max_time for one in partitions])
-    parts.tier = [one.tier for one in partitions]
+    tiers = np.array([one.tier for one in partitions])
+    longest = [one.max_time for one in partitions]
+    parts = records(len(partitions), PART, max_time=longest, tier=tiers)
     classes = records(len(site.qos), CLASS)
     world = World(
         jobs=table,
@@ -186,7 +187,7 @@ def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
         tree=tree,
         ledger=jobs.ledger,
         partitions=parts,
-        tiers=parts.tier.astype(np.float64),
+        tiers=tiers.astype(np.float64),
         members=sets_of(members),
         classes=classes,
         preempts=np.zeros((len(site.qos) + 1, len(site.qos) + 1), np.bool_),
@@ -227,7 +228,7 @@ def machine_of(site: Site, jobs: Jobs) -> Machine:
         changed=np.zeros(2 * size, np.int64),
         chosen=np.zeros(size, np.int64),
         runs=records(size, RUN),
-        count=records(1, COUNT),
+        counts=records(1, COUNT),
     )
 
 
@@ -423,10 +424,8 @@ def _schedule(world: World, now: float) -> None:
 @kernel
 def _are_eligible(world: World, now: float) -> bool:
     """Whether all jobs that wait may start."""
-    for job in world.queue[: world.clock[0].waiting]:
-        if world.jobs[job].eligible_time > now:
-            return False
-    return True
+    waiting = world.queue[: world.clock[0].waiting]
+    return bool((world.jobs.eligible_time[waiting] <= now).all())
 
 
 @kernel

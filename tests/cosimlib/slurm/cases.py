@@ -88,7 +88,7 @@ def _weights(rng):
         multifactor=bool(rng.random() < 0.9), age=int(rng.integers(0, 3)) * 500,
         fair_share=int(rng.integers(0, 3)) * 700, job_size=int(rng.integers(0, 2)) * 900,
         partition=int(rng.integers(0, 2)) * 400, qos=int(rng.integers(0, 2)) * 300,
-        max_age=1000.0, half_life=float(rng.integers(0, 3)) * 900, period=float(rng.integers(1, 5) * 60),
+        max_age=1000.0, half_life=float(rng.integers(0, 3)) * 900, period=60.0 * rng.integers(1, 5),
         favor_small=bool(rng.random() < 0.3), accrue_always=bool(rng.random() < 0.3),
         tres={"mem": 3.0} if rng.random() < 0.3 else {}, no_normal_all=frozenset({"tres"}),
     )  # fmt: skip
@@ -102,7 +102,7 @@ def _scheduler(rng):
         bf_interval=float(rng.integers(2, 9) * 5), bf_window=float(rng.integers(5, 90) * 60),
         bf_max_job_test=int(rng.integers(2, 40)), bf_max_job_user=few(6), bf_max_job_part=few(8),
         bf_max_job_start=few(4), kill_wait=float(rng.integers(0, 40)),
-        over_time_limit=float(rng.choice([0, 0, 60])), least_interval=float(rng.choice([2e-6, 4.0])),
+        over_time_limit=float(rng.choice([0, 0, 60])), least_interval=rng.choice([2e-6, 4]),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Slurm's scheduler in plain Python: obvious and slow, written from the rules and not from the kernels.
+"""Slurm's scheduler in plain Python: obvious, slow, from the rules and not from the kernels.
 
 Nodes are sets, who runs is a list, and everything is counted anew each time.
 """

@@ -96,14 +96,14 @@ def test_scaled_shares_and_shifted_times_change_nothing(seed):
 
 
 def test_a_partition_stops_at_its_first_job_that_does_not_fit():
-    """Jobs 0 and 1 have two of three nodes; job 2 needs two and holds up job 3."""
-    workload = jobs_of(submit_time=[0, 0, 1, 2], nodes=[1, 1, 2, 1], run_time=[50, 100, 10, 10])
-    assert simulate(workload, plain_site(3)).start_time.tolist() == [0, 0, 50, 60]
-    # Backfill looks after 30 s: job 3 would run beyond t=600, when job 2 could start.
+    """Jobs 0 and 1 have two of three nodes; job 2 needs all three and holds up job 3."""
+    workload = jobs_of(submit_time=[0, 0, 1, 2], nodes=[1, 1, 3, 1], run_time=[50, 100, 10, 10])
+    assert simulate(workload, plain_site(3)).start_time.tolist() == [0, 0, 100, 110]
+    # Backfill looks after 30 s: job 3 could run beyond t=600, when job 2 can start by the limits.
     late = simulate(workload, plain_site(3, backfill=True)).start_time.tolist()
-    assert late == [0, 0, 50, 60]
+    assert late == [0, 0, 100, 110]
     short = Workload(workload.jobs.assign(requested_time=[600, 600, 600, 60]))
-    assert simulate(short, plain_site(3, backfill=True)).start_time.tolist() == [0, 0, 50, 30]
+    assert simulate(short, plain_site(3, backfill=True)).start_time.tolist() == [0, 0, 100, 30]
 
 
 def test_jobs_that_outlive_their_limit_end_after_it():
@@ -139,7 +139,7 @@ def test_jobs_that_are_refused(columns, reason):
     main = replace(site.partitions["main"], max_time=3600, max_nodes=6, deny_qos=("barred",))
     wide = replace(main, max_nodes=9) if columns.get("nodes") == 9 else main
     site = replace(site, partitions={"main": wide}, qos=qos, enforce=frozenset({"limits"}))
-    schedule = simulate(jobs_of(**{"nodes": [1]} | columns), site)
+    schedule = simulate(jobs_of(**{"nodes": 1} | columns, submit_time=[0]), site)
     assert schedule.refused.to_numpy().tolist() == [[0, reason]]
 
 
