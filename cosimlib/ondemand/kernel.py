@@ -18,7 +18,10 @@ may already be about to leave it their nodes. If all these nodes do not suffice,
 other jobs make way for the burst, and how (`planning.make_way`). Plans are made in Python, which
 calls the solvers of `cosimlib.eviction`. So `run` returns `PLAN_NEEDED`, and is called again once
 the plan is made. If not even all running jobs could give enough nodes, no plan is made: the burst
-keeps every node that comes free, and this is looked at again at each later instant.
+keeps every node that comes free, and this is looked at again at each later instant. Bursts that
+each hold a part of the machine could so wait for one another for ever. Therefore, where nothing
+runs, the first burst that has arrived takes nodes held for the others, of the last to collect
+first.
 
 *A burst starts* as soon as the nodes held for it and those of the jobs that are to be killed for it
 suffice. These jobs are killed at that moment and not before, so that no node idles for the burst.
@@ -312,7 +315,7 @@ def _serve(machine: Machine) -> None:
     state.planned = NO_JOB
     if planned != NO_JOB and not jobs[planned].collecting:
         state.next_served = 0  # It has just started on shared nodes.
-    while state.next_served < lengths[COLLECTING]:
+    while state.next_served < lengths[COLLECTING] or _take_held_nodes(machine):
         number = lists[COLLECTING, state.next_served]
         _collect(machine, number, state.free)
         if number != planned and state.free >= 0 and _asks_jobs(machine, number):
@@ -323,6 +326,31 @@ def _serve(machine: Machine) -> None:
             state.next_served = 0
         else:
             state.next_served += 1
+
+
+@kernel
+def _take_held_nodes(machine: Machine) -> bool:
+    """Where nothing runs, let the first burst that has arrived take nodes held for the others.
+
+    Returns True if it has now got what it lacked. Then all bursts are to be served again.
+    """
+    jobs, lists, lengths, state = machine.jobs, machine.lists, machine.lengths, machine.state
+    if lengths[RUNNING] > 0:
+        return False
+    first = NO_JOB
+    for place in range(lengths[COLLECTING]):
+        if first == NO_JOB and jobs[lists[COLLECTING, place]].submit_time <= state.now:
+            first = lists[COLLECTING, place]
+    if first == NO_JOB or jobs[first].held == jobs[first].nodes:
+        return False
+    for place in range(lengths[COLLECTING] - 1, -1, -1):
+        other = lists[COLLECTING, place]
+        given = min(jobs[first].nodes - jobs[first].held, jobs[other].held)
+        if other != first and given > 0:
+            hold_nodes(machine, other, -given)
+            hold_nodes(machine, first, given)
+    state.next_served = 0
+    return jobs[first].held == jobs[first].nodes
 
 
 @kernel

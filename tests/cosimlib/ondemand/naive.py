@@ -184,7 +184,7 @@ class Machine:
                 self.scatter(burst)
         if not happens:
             return
-        while any(self.serve(burst) for burst in list(self.gathering)):
+        while any(self.serve(burst) for burst in list(self.gathering)) or self.take_held():
             pass  # what one leaves over, another takes
         self.begin_write()
         self.grow()
@@ -257,6 +257,19 @@ class Machine:
             job.expected += self.now - job.since
         if job is self.writer:
             self.writer = None
+
+    def take_held(self):
+        arrived = [burst for burst in self.gathering if burst.submit <= self.now]
+        if self.running or not arrived:
+            return False
+        lacked = lacking = arrived[0].nodes - arrived[0].held
+        for other in reversed(self.gathering):
+            if other is not arrived[0]:
+                given = min(lacking, other.held)
+                other.held -= given
+                arrived[0].held += given
+                lacking -= given
+        return lacked > 0 and lacking == 0
 
     def serve(self, burst):
         self.collect(burst, self.free)
