@@ -20,8 +20,8 @@ calls the solvers of `cosimlib.eviction`. So `run` returns `PLAN_NEEDED`, and is
 the plan is made. If not even all running jobs could give enough nodes, no plan is made: the burst
 keeps every node that comes free, and this is looked at again at each later instant. Bursts that
 each hold a part of the machine could so wait for one another for ever. Therefore, where nothing
-runs, the first burst that has arrived takes nodes held for the others, of the last to collect
-first.
+runs and all bursts that collect have arrived, the first of them takes nodes held for the others, of
+the last to collect first.
 
 *A burst starts* as soon as the nodes held for it and those of the jobs that are to be killed for it
 suffice. These jobs are killed at that moment and not before, so that no node idles for the burst.
@@ -330,18 +330,18 @@ def _serve(machine: Machine) -> None:
 
 @kernel
 def _take_held_nodes(machine: Machine) -> bool:
-    """Where nothing runs, let the first burst that has arrived take nodes held for the others.
+    """Where bursts wait for one another, let the first one take nodes held for the others.
 
     Returns True if it has now got what it lacked. Then all bursts are to be served again.
     """
     jobs, lists, lengths, state = machine.jobs, machine.lists, machine.lengths, machine.state
-    if lengths[RUNNING] > 0:
+    if lengths[RUNNING] > 0 or lengths[COLLECTING] == 0:
         return False
-    first = NO_JOB
     for place in range(lengths[COLLECTING]):
-        if first == NO_JOB and jobs[lists[COLLECTING, place]].submit_time <= state.now:
-            first = lists[COLLECTING, place]
-    if first == NO_JOB or jobs[first].held == jobs[first].nodes:
+        if jobs[lists[COLLECTING, place]].submit_time > state.now:
+            return False
+    first = lists[COLLECTING, 0]
+    if jobs[first].held == jobs[first].nodes:
         return False
     for place in range(lengths[COLLECTING] - 1, -1, -1):
         other = lists[COLLECTING, place]

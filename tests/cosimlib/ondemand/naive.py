@@ -259,16 +259,16 @@ class Machine:
             self.writer = None
 
     def take_held(self):
-        arrived = [burst for burst in self.gathering if burst.submit <= self.now]
-        if self.running or not arrived:
+        gathering = self.gathering
+        if self.running or not gathering or any(burst.submit > self.now for burst in gathering):
             return False
-        lacked = lacking = arrived[0].nodes - arrived[0].held
-        for other in reversed(self.gathering):
-            if other is not arrived[0]:
-                given = min(lacking, other.held)
-                other.held -= given
-                arrived[0].held += given
-                lacking -= given
+        first = gathering[0]
+        lacked = lacking = first.nodes - first.held
+        for other in reversed(gathering[1:]):
+            given = min(lacking, other.held)
+            other.held -= given
+            first.held += given
+            lacking -= given
         return lacked > 0 and lacking == 0
 
     def serve(self, burst):

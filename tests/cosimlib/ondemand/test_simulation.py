@@ -185,6 +185,26 @@ def test_the_oracle_second_by_second_sees_the_same_happen(policy):
     assert (evicted > seeds // 2) == (policy in EVICTING)
 
 
+def test_bursts_that_each_hold_a_part_of_the_machine_do_not_wait_for_ever():
+    """Job 0 leaves two nodes to burst 1 and burst 2 each; nobody runs, and each of them needs three.
+
+    The first to collect takes a node from the other.
+    """
+    instance = draw(0, "shrink")
+    columns = {
+        "submit": [6.0, 17, 18, 19], "run": [6, 13, 8, 6], "requested": [14, 13, 6, 10],
+        "nodes": [2, 3, 3, 1], "burst": [False, True, True, False], "least": [2, 1, 2, 1],
+        "interval": [4.0, 2, 4, 7], "app": [3, 1, 2, 2], "sys": [6, 2, 4, 2],
+        "longest": [3, 0, 10, 4], "call": [np.inf, 10, 10, np.inf],
+        "expected_at": [6.0, 20, 19, 19],
+    }  # fmt: skip
+    rules = instance.rules | {"deadline": "earliest", "weight": 0.0, "notice": "predict"}
+    rules |= {"reserved": 0, "step": 2, "patience": 2, "turn": 0.5}
+    stuck = instance._replace(table=pd.DataFrame(columns), nodes=4, rules=rules)
+    evictions_as_in_the_oracle(stuck, "three of four nodes each")
+    assert schedule_of(stuck).start_time.tolist() == [6, 18, 31, 31]
+
+
 def evictions_as_in_the_oracle(instance, where):
     """How many there are, if all that happens is the same."""
     schedule, machine = audit(schedule_of(instance)), theirs(instance)
