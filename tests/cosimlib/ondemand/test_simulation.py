@@ -186,7 +186,7 @@ def test_the_oracle_second_by_second_sees_the_same_happen(policy):
 
 
 def test_bursts_that_each_hold_a_part_of_the_machine_do_not_wait_for_ever():
-    """Job 0 leaves two nodes to burst 1 and burst 2 each; nobody runs, and each of them needs three.
+    """Job 0 leaves two nodes to burst 1 and burst 2 each; nobody runs, and both need three.
 
     The first to collect takes a node from the other.
     """
