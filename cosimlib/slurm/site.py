@@ -283,3 +283,35 @@ class Site:
     counts_memory: bool = True
     enforce: frozenset[str] = frozenset()
     not_modeled: tuple[NotModeled, ...] = ()
+
+    def with_(self, *changes: str, **options: object) -> "Site":
+        """This site with other settings, in Slurm's names and units.
+
+        Parameters
+        ----------
+        *changes : str
+            Such as ``"bf_window=1440"``, ``"QOS long MaxJobsPerUser=8"``, ``"Account physics
+            Fairshare=20"``, ``"User anna Account=physics MaxJobs=2"`` or ``"PartitionName main
+            MaxTime=1-0"``.
+        **options
+            Options of slurm.conf, such as ``PriorityWeightFairshare=0``.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown (names the nearest ones) or is not modeled, or a value is none.
+
+        Examples
+        --------
+        >>> from cosimlib.slurm import Node, Partition, Site
+        >>> site = Site("one node", (Node("n1"),), {"main": Partition("main", nodes=(0,))})
+        >>> site.with_("PartitionName main MaxTime=1-0").partitions["main"].max_time
+        86400.0
+        """
+        # `settings` knows the records of this file.
+        from cosimlib.slurm.settings import change
+
+        site = self
+        for text in (*changes, *(f"{name}={value}" for name, value in options.items())):
+            site = change(site, text)
+        return site
