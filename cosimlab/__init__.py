@@ -43,6 +43,7 @@ Rooms
 - `figures`: plotly figures, `plot_*`, and `Publisher`
 - `forecasting`: futures of a queue
 - `gym`: batch scheduling as an environment of Gymnasium
+- `slurm`: your own Slurm, read from its files, and what would change
 - `testing`: the laws of scheduling and eviction, checked on your own policy or solver
 - `twins`: synthetic twins of the machines in the reproduced papers
 - `whatif`: why jobs waited, and replays of a record on another machine

@@ -2,6 +2,7 @@ from . import comparison as comparison
 from . import figures as figures
 from . import forecasting as forecasting
 from . import gym as gym
+from . import slurm as slurm
 from . import testing as testing
 from . import twins as twins
 from . import whatif as whatif

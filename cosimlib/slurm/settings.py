@@ -140,6 +140,11 @@ def kept(amounts: Mapping[str, float]) -> dict[str, float]:
     return {name: amount for name, amount in amounts.items() if name in TRES}
 
 
+def _words(text: str) -> frozenset[str]:
+    """Words parted by blanks."""
+    return frozenset(text.split())
+
+
 # --- options that are followed --------------------------------------------------------------------
 
 GLOBAL = {
@@ -295,7 +300,7 @@ class Unfollowed(NamedTuple):
     harmless: tuple[str, ...] = ()
 
 
-OFF = ("no", "0", "none", "(null)", "n/a", "")
+OFF = ("no", "0", "none", "(null)", "n/a", "unlimited", "")
 
 NOT_FOLLOWED = {
     "topologyplugin": Unfollowed(
@@ -414,8 +419,7 @@ NOT_FOLLOWED_ACCOUNTING = {
 }
 OF_ASSOCIATION_ONLY = {"priority": "it would add to priorities of the account or user"}
 
-WITHOUT_INFLUENCE = frozenset(
-    """
+WITHOUT_INFLUENCE = _words("""
     accountingstoragebackuphost accountingstorageexternalhost accountingstoragehost
     accountingstorageloc accountingstorageparameters accountingstoragepass accountingstorageport
     accountingstoragetres accountingstoragetype accountingstorageuser accountingstorejobcomment
@@ -453,12 +457,10 @@ WITHOUT_INFLUENCE = frozenset(
     taskepilog taskplugin taskpluginparam taskprolog tcptimeout timeformat tlsparameters tlstype
     tmpfs trackwckey treewidth unkillablestepprogram unkillablesteptimeout urlparameters usepam
     useenvfile usespankplugins vsizefactor waittime x11parameters
-    """.split()
-)
+""")
 """Options of slurm.conf that say nothing about who starts when: logs, ports, paths, time-outs."""
 
-SCHEDULER_WITHOUT_INFLUENCE = frozenset(
-    """
+SCHEDULER_WITHOUT_INFLUENCE = _words("""
     allow_zero_lic bb_array_stage_cnt bf_allow_magnetic_resv bf_hetjob_immediate bf_hetjob_prio
     bf_yield_interval bf_yield_rpc_cnt bf_yield_sleep bf_topopt_iterations build_queue_timeout
     cron_job default_gbytes disable_hetjob_steps disable_job_shrink disable_send_gids
@@ -467,24 +469,19 @@ SCHEDULER_WITHOUT_INFLUENCE = frozenset(
     no_env_cache nohold_on_prolog_fail permit_job_expansion requeue_delay
     requeue_on_resume_failure salloc_wait_nodes sbatch_wait_nodes step_retry_count
     step_retry_time whole_hetjob default_job_depth
-    """.split()
-)
+""")
 
-PARTITION_WITHOUT_INFLUENCE = frozenset(
-    """
+PARTITION_WITHOUT_INFLUENCE = _words("""
     cpubind disablerootjobs hidden powerdownonidle resumetimeout suspendtimeout
     totalcpus totalnodes topology selecttypeparameters tres nodes shared oversubscribe
-    """.split()
-)
+""")
 
-ACCOUNTING_WITHOUT_INFLUENCE = frozenset(
-    """
+ACCOUNTING_WITHOUT_INFLUENCE = _words("""
     adminlevel cluster comment coordinators defaultaccount defaultwckey defaccount description
     descr id lft lineage name organization org parent parentid parentname parid partition rgt
     user account userid wckey wckeys withassoc withdeleted rawusage classification cpucount
     controlhost controlport rpc federation features nodenames clusternodes idoforg
-    """.split()
-)
+""")
 
 
 # --- setting --------------------------------------------------------------------------------------

@@ -1,0 +1,294 @@
+"""slurm.conf, gres.conf and ``scontrol show config`` as nodes, partitions and options of a site.
+
+Read are: Include, lines that end in a backslash, comments, names in any case, DEFAULT lines of nodes
+and partitions (a later one changes what it names), and ranges such as ``n[01-16]``. The options
+themselves are those of `cosimlib.slurm.settings`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cosimlib.slurm.settings import (
+    SettingError,
+    memory_of,
+    note,
+    plain,
+    set_of_partition,
+    set_option,
+    whole,
+)
+from cosimlib.slurm.site import Node, Partition, Site
+from cosimlib.traces.account import TraceError
+from cosimlib.traces.hosts import expand_hosts
+
+PAIR = re.compile(r'([A-Za-z_][\w.\[\]]*)\s*=\s*("[^"]*"|\S*)')
+DEEPEST = 8
+"""Files that include one another deeper than this do so in a circle."""
+UNITS = re.compile(r"^([0-9.]+) (sec|min|usec|minutes|seconds)$")
+MENDED_GRES = re.compile(r"\([^)]*\)")
+
+NODE_NOTES = {
+    "corespeccount": "cores would be kept for the system",
+    "cpuspeclist": "cores would be kept for the system",
+    "memspeclimit": "memory would be kept for the system",
+}
+NODE_IDLE = (
+    "sockets corespersocket boards socketsperboard threadspercore cpus procs realmemory gres weight "
+    "feature features nodeaddr nodehostname bcastaddr port tmpdisk reason state tresweights cpubind "
+    "restrictedcorespergpu topology parameters"
+).split()
+
+
+@dataclass
+class Line:
+    """A line with its place, such as ``slurm.conf: line 7``, and its pairs of names and values."""
+
+    place: str
+    pairs: list[tuple[str, str]]
+
+
+@dataclass
+class Machine:
+    """Nodes and partitions as they are read."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    uncounted: dict[str, set[str]] = field(default_factory=dict)
+    node_defaults: dict[str, str] = field(default_factory=dict)
+    partition_defaults: dict[str, tuple[str, str]] = field(default_factory=dict)
+    partitions: dict[str, tuple[dict[str, tuple[str, str]], str]] = field(default_factory=dict)
+
+
+def lines_of(path: Path, depth: int = 0) -> Iterator[Line]:
+    """The lines of a configuration and of the files that it includes.
+
+    Raises
+    ------
+    TraceError
+        If a line has no ``Name=value``, or a file to include is missing.
+    """
+    for number, text in _whole_lines(path):
+        place = f"{path}: line {number}"
+        words = text.split(None, 1)
+        if words[0].lower() == "include":
+            yield from _included(path, place, words[1:], depth)
+            continue
+        pairs = [(match[1], match[2].strip('"')) for match in PAIR.finditer(text)]
+        rest = PAIR.sub("", text).strip()
+        if not pairs or rest:
+            raise TraceError(
+                f"{place}: {rest or text!r}; expected Name=value; mend the line or put # before it"
+            )
+        yield Line(place, pairs)
+
+
+def _whole_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines without comments, those that end in a backslash joined."""
+    kept, first = "", 0
+    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+        line = re.sub(r"(?<!\\)#.*", "", line).rstrip()
+        first = first or number
+        if line.endswith("\\"):
+            kept += line[:-1] + " "
+            continue
+        text = (kept + line).strip()
+        if text:
+            yield first, text
+        kept, first = "", 0
+    if kept.strip():
+        yield first, kept.strip()
+
+
+def _included(path: Path, place: str, names: list[str], depth: int) -> Iterator[Line]:
+    if not names or depth >= DEEPEST:
+        raise TraceError(f"{place}: Include; expected the name of a file that does not include it")
+    given = Path(names[0].strip().strip('"'))
+    # A copy of a site lies elsewhere than on its controller.
+    found = next((p for p in (path.parent / given, path.parent / given.name) if p.is_file()), None)
+    if found is None:
+        raise TraceError(
+            f"{place}: Include {given}; expected this file; put a copy of it beside {path.name}"
+        )
+    yield from lines_of(found, depth + 1)
+
+
+def read_configuration(paths: list[Path], gres: list[Path], shown: list[Path]) -> Site:
+    """A site from files like slurm.conf, gres.conf, and what ``scontrol show config`` prints."""
+    machine, options = Machine(), []
+    for path in paths:
+        for line in lines_of(path):
+            _take(machine, line, options)
+    site = Site(paths[0].parent.name if paths else "site", (), {}, not_modeled=())
+    for path in gres:
+        _count_gres(machine, path)
+    site = _with_partitions(replace(site, nodes=tuple(machine.nodes.values())), machine)
+    for path in shown:
+        options += list(_shown(path))
+    for place, name, value in options:
+        site = checked(place, set_option, site, name, value, place)
+    return site
+
+
+def checked(place: str, call, *arguments):
+    """The result of a call; errors on settings as errors of a file, with their place."""
+    try:
+        return call(*arguments)
+    except SettingError as error:
+        raise TraceError(f"{place}: {error}; mend the value") from None
+
+
+def _take(machine: Machine, line: Line, options: list[tuple[str, str, str]]) -> None:
+    """Enter a line."""
+    first, value = line.pairs[0]
+    kind = plain(first)
+    if kind == "nodename":
+        _take_node(machine, line, options)
+    elif kind == "partitionname":
+        rest = {plain(name): (name, each) for name, each in line.pairs[1:]}
+        if value.upper() == "DEFAULT":
+            machine.partition_defaults |= rest
+        else:
+            before = machine.partitions.get(value, (machine.partition_defaults, ""))[0]
+            machine.partitions[value] = (before | rest, line.place)
+    elif kind in ("nodeset", "downnodes", "frontendname"):
+        if kind != "frontendname":
+            texts = " ".join(f"{name}={each}" for name, each in line.pairs)
+            options.append((line.place, first, texts.partition("=")[2]))
+    else:
+        options += [(line.place, name, each) for name, each in line.pairs]
+
+
+def _take_node(machine: Machine, line: Line, options: list[tuple[str, str, str]]) -> None:
+    value = line.pairs[0][1]
+    given = {plain(name): each for name, each in line.pairs[1:]}
+    if value.upper() == "DEFAULT":
+        machine.node_defaults |= given
+        return
+    given = machine.node_defaults | given
+    for name in expand_hosts(value):
+        machine.nodes[name] = checked(line.place, _node, name, given)
+        machine.uncounted[name] = _uncounted(given.get("gres", ""))
+    for name, each in given.items():
+        setting = f"NodeName={value} {name}"
+        if name in NODE_NOTES or name not in NODE_IDLE:
+            options.append((line.place, setting, each))
+    state = given.get("state", "UNKNOWN").upper()
+    if state not in ("UNKNOWN", "IDLE", "CLOUD", "UP"):
+        options.append((line.place, f"NodeName={value} State", state))
+
+
+def _node(name: str, given: dict[str, str]) -> Node:
+    """A node by the options of its line."""
+    sockets = whole(given.get("sockets", given.get("socketsperboard", "1")))
+    cores = sockets * whole(given.get("boards", "1")) * whole(given.get("corespersocket", "1"))
+    if "sockets" in given:
+        cores = sockets * whole(given.get("corespersocket", "1"))
+    cores *= whole(given.get("threadspercore", "1"))
+    features = given.get("features", given.get("feature", ""))
+    return Node(
+        name,
+        cores=whole(given.get("cpus", given.get("procs", str(cores)))),
+        memory=memory_of(given.get("realmemory", "1")),
+        gres=gres_of(given.get("gres", "")),
+        weight=whole(given.get("weight", "1")),
+        features=frozenset(part.strip() for part in features.split(",") if part.strip()),
+    )
+
+
+def gres_of(text: str) -> dict[str, int]:
+    """Counts of generic resources by name, of all types together."""
+    found: dict[str, int] = {}
+    for part in MENDED_GRES.sub("", text).split(","):
+        pieces = [each for each in part.strip().split(":") if each != "no_consume"]
+        if not pieces[0] or pieces[0].lower() in ("none", "null"):
+            continue
+        last = pieces[-1].lower()
+        match = re.fullmatch(r"([0-9]+)([kmg]?)", last) if len(pieces) > 1 else None
+        scale = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}[match[2] if match else ""]
+        found[pieces[0]] = found.get(pieces[0], 0) + (int(match[1]) * scale if match else 1)
+    return found
+
+
+def _uncounted(text: str) -> set[str]:
+    """Generic resources whose number a text does not say."""
+    parts = [part.strip() for part in MENDED_GRES.sub("", text).split(",") if part.strip()]
+    return {part.split(":")[0] for part in parts if not re.search(r":[0-9]+[kmgKMG]?$", part)}
+
+
+def _count_gres(machine: Machine, path: Path) -> None:
+    """Numbers of gres.conf for the nodes whose line in slurm.conf names a resource without one."""
+    found: dict[str, dict[str, int]] = {}
+    for line in lines_of(path):
+        given = {plain(name): value for name, value in line.pairs}
+        if "name" not in given:
+            continue
+        files = len(expand_hosts(given["file"])) if "file" in given else 1
+        count = checked(line.place, whole, given.get("count", str(files)))
+        for node in expand_hosts(given["nodename"]) if "nodename" in given else machine.nodes:
+            kinds = found.setdefault(node, {})
+            kinds[given["name"]] = kinds.get(given["name"], 0) + count
+    for node, kinds in found.items():
+        if node in machine.nodes:
+            own = dict(machine.nodes[node].gres)
+            own |= {kind: n for kind, n in kinds.items() if kind in machine.uncounted[node]}
+            machine.nodes[node] = replace(machine.nodes[node], gres=own)
+
+
+def _with_partitions(site: Site, machine: Machine) -> Site:
+    """A site with its partitions, and what of them is not followed."""
+    row = {name: number for number, name in enumerate(machine.nodes)}
+    partitions, notes = {}, list(site.not_modeled)
+    for name, (options, place) in machine.partitions.items():
+        one = Partition(name)
+        for key, (written, value) in options.items():
+            if key == "nodes":
+                one = replace(one, nodes=_rows(value, row, place, name))
+            else:
+                one, new = checked(place, set_of_partition, one, written, value, place)
+                notes += new
+        partitions[name] = one
+    return replace(site, partitions=partitions, not_modeled=tuple(notes))
+
+
+def _rows(text: str, row: dict[str, int], place: str, partition: str) -> tuple[int, ...]:
+    """The rows of the nodes of a partition."""
+    if text.upper() == "ALL":
+        return tuple(row.values())
+    found = []
+    for name in expand_hosts(text):
+        if name not in row:
+            raise TraceError(
+                f"{place}: PartitionName={partition} Nodes={name}; expected nodes that a line "
+                "NodeName= has; add their line, or the file with it (Include)"
+            )
+        found.append(row[name])
+    return tuple(sorted(set(found)))
+
+
+def _shown(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Place, name and value of the options that ``scontrol show config`` prints."""
+    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+        if re.match(r"^[A-Za-z][\w ]*Configuration:", line):
+            return  # of plugins and cgroups
+        name, equal, value = line.partition("=")
+        if not equal or not re.fullmatch(r"[A-Za-z_]\w*(\[[0-9]+\])?\s*", name):
+            continue
+        name = re.sub(r"\[[0-9]+\]", "", name.strip())
+        match = UNITS.match(value.strip())
+        yield f"{path}: line {number}", name, match[1] if match else value.strip()
+
+
+def note_node_options(site: Site) -> Site:
+    """A site whose notes on nodes say what they would do."""
+    notes = []
+    for one in site.not_modeled:
+        key = plain(one.setting.rpartition(" ")[2])
+        effect = NODE_NOTES.get(key, one.effect)
+        if one.setting.startswith("NodeName=") and key == "state":
+            effect = "these nodes would not be up; here all nodes are up"
+        notes.append(replace(one, effect=effect))
+    return replace(site, not_modeled=tuple(notes))
+
+
+__all__ = ["checked", "gres_of", "lines_of", "note", "note_node_options", "read_configuration"]
