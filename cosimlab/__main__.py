@@ -6,6 +6,7 @@ COMMANDS = {
     "identify": "tell which rule made the starts of a CSV of jobs",
     "convert": "convert a job log into another format",
     "advise": "list jobs of a Slurm to stop, to free nodes by a deadline (also: cosim-advise)",
+    "slurm": "your Slurm from its configuration: as recorded, and changed (also: cosim-slurm)",
     "launch": "JupyterLab on copies of the notebooks",
     "app": "the explorers as web pages, without code",
 }

@@ -1,19 +1,19 @@
 """slurm.conf, gres.conf and ``scontrol show config`` as nodes, partitions and options of a site.
 
 Read are: Include, lines that end in a backslash, comments, names in any case, DEFAULT lines of nodes
-and partitions (a later one changes what it names), and ranges such as ``n[01-16]``. The options
-themselves are those of `cosimlib.slurm.settings`.
+and partitions (a later one changes what it names), and ranges such as ``n[01-16]``. The
+options themselves are those of `cosimlib.slurm.settings`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from cosimlib.slurm.settings import (
     SettingError,
     memory_of,
-    note,
     plain,
     set_of_partition,
     set_option,
@@ -32,13 +32,14 @@ MENDED_GRES = re.compile(r"\([^)]*\)")
 NODE_NOTES = {
     "corespeccount": "cores would be kept for the system",
     "cpuspeclist": "cores would be kept for the system",
+    "threadspercore": "jobs would get whole cores; here they get single CPUs",
     "memspeclimit": "memory would be kept for the system",
 }
-NODE_IDLE = (
-    "sockets corespersocket boards socketsperboard threadspercore cpus procs realmemory gres weight "
-    "feature features nodeaddr nodehostname bcastaddr port tmpdisk reason state tresweights cpubind "
-    "restrictedcorespergpu topology parameters"
-).split()
+NODE_IDLE = """
+sockets corespersocket boards socketsperboard cpus procs realmemory gres weight feature features
+nodeaddr nodehostname bcastaddr port tmpdisk reason state tresweights cpubind topology parameters
+restrictedcorespergpu threadspercore
+"""
 
 
 @dataclass
@@ -130,7 +131,7 @@ def read_configuration(paths: list[Path], gres: list[Path], shown: list[Path]) -
     return site
 
 
-def checked(place: str, call, *arguments):
+def checked(place: str, call: Callable[..., Any], *arguments: Any) -> Any:
     """The result of a call; errors on settings as errors of a file, with their place."""
     try:
         return call(*arguments)
@@ -171,8 +172,11 @@ def _take_node(machine: Machine, line: Line, options: list[tuple[str, str, str]]
         machine.uncounted[name] = _uncounted(given.get("gres", ""))
     for name, each in given.items():
         setting = f"NodeName={value} {name}"
-        if name in NODE_NOTES or name not in NODE_IDLE:
+        if (name in NODE_NOTES and name != "threadspercore") or name not in NODE_IDLE.split():
             options.append((line.place, setting, each))
+    if given.get("threadspercore", "1") != "1":
+        setting = f"NodeName={value} ThreadsPerCore"
+        options.append((line.place, setting, given["threadspercore"]))
     state = given.get("state", "UNKNOWN").upper()
     if state not in ("UNKNOWN", "IDLE", "CLOUD", "UP"):
         options.append((line.place, f"NodeName={value} State", state))
@@ -285,10 +289,9 @@ def note_node_options(site: Site) -> Site:
     for one in site.not_modeled:
         key = plain(one.setting.rpartition(" ")[2])
         effect = NODE_NOTES.get(key, one.effect)
+        if key == "jobrequeue" and not site.preemption.by:
+            continue
         if one.setting.startswith("NodeName=") and key == "state":
             effect = "these nodes would not be up; here all nodes are up"
         notes.append(replace(one, effect=effect))
     return replace(site, not_modeled=tuple(notes))
-
-
-__all__ = ["checked", "gres_of", "lines_of", "note", "note_node_options", "read_configuration"]

@@ -10,6 +10,7 @@ largest nodes of its partition, unless ``--ntasks-per-node`` says otherwise.
 import gzip
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -135,7 +136,7 @@ def _submission(at: str, text: str, site: Site) -> dict:
     return row | {name: asked.get(name) or pd.NA for name in names}
 
 
-def _value(asked: dict[str, str], name: str, read, missing: float) -> float:
+def _value(asked: dict[str, str], name: str, read: Callable[[str], float], missing: float) -> float:
     """An option's value; the error names both."""
     if name not in asked:
         return missing

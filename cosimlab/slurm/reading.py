@@ -21,16 +21,16 @@ def read_site(files: str | Path | Iterable[str | Path]) -> Site:
     Parameters
     ----------
     files : str, Path, or several of them
-        A folder with slurm.conf (and files that it includes), or the files themselves. Beside it may
-        be: gres.conf; what ``scontrol show config`` prints; what ``sacctmgr dump``, ``sacctmgr show
+        A folder with slurm.conf (and files that it includes), or the files themselves. Beside it
+        may be: gres.conf; what ``scontrol show config`` prints; what ``sacctmgr dump``, ``sacctmgr show
         assoc -P`` and ``sacctmgr show qos -P`` print; or a script of sacctmgr. What a file is, is
         seen from its content; other files of a folder are left alone.
 
     Returns
     -------
     Site
-        Settings that the simulator does not follow are in its `not_modeled`. Those without influence
-        on who starts when (logs, ports, paths) are not.
+        Settings that the simulator does not follow are in its `not_modeled`. Those without
+        influence on who starts when (logs, ports, paths) are not.
 
     Raises
     ------
@@ -52,8 +52,8 @@ def read_site(files: str | Path | Iterable[str | Path]) -> Site:
     found = _sorted(files)
     if not found["slurm.conf"]:
         raise TraceError(
-            f"{files}: no slurm.conf; expected a file with lines NodeName= and PartitionName=; copy "
-            "it from the controller, with the files that it includes"
+            f"{files}: no slurm.conf; expected a file with lines NodeName= and PartitionName=; "
+            "copy it from the controller, with the files that it includes"
         )
     site = read_configuration(found["slurm.conf"], found["gres.conf"], found["scontrol"])
     if not site.partitions or not site.nodes:

@@ -377,10 +377,8 @@ NOT_FOLLOWED_PARTITION = {
     "lln": Unfollowed("the least loaded nodes would be taken first", OFF),
     "maxcpuspernode": Unfollowed("jobs of it could have so many cores of a node", NONE),
     "maxcpuspersocket": Unfollowed("jobs of it could have so many cores of a socket", NONE),
-    "maxmempercpu": Unfollowed(
-        "jobs with more memory per core would get more cores", NONE + ("0",)
-    ),
-    "maxmempernode": Unfollowed("jobs with more memory per node would be refused", NONE + ("0",)),
+    "maxmempercpu": Unfollowed("jobs with more memory per core would get more cores", (*NONE, "0")),
+    "maxmempernode": Unfollowed("jobs with more memory per node would be refused", (*NONE, "0")),
     "overtimelimit": Unfollowed("jobs of it could run on after their limit", OFF),
     "reqresv": Unfollowed("jobs would need a reservation", OFF),
     "rootonly": Unfollowed("only root could use it", OFF),

@@ -1,0 +1,219 @@
+"""A site as configured against as recorded, and against itself with other settings.
+
+Whether the model of a site fits is seen from its record: the starts that it simulates beside those
+that happened, week by week, and beside those of EASY, which knows nothing of the site. Where starts
+are not ordered as recorded (rank correlation of waits below `LEAST_CORRELATION`), the site does not
+fit, and there is no number for a change.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cosimlib.batch import simulate_easy
+from cosimlib.slurm import NotModeled, Site, SlurmSchedule, simulate
+from cosimlib.system import System
+from cosimlib.units import WEEK
+from cosimlib.workload import Workload
+
+LEAST_CORRELATION = 0.5
+"""Rank correlation of simulated and recorded waits below which a site does not fit."""
+GROUPS = ("account", "qos", "partition", "size")
+SIZES = (1, 2, 5, 17, np.inf)
+SIZE_NAMES = ("1 node", "2 to 4 nodes", "5 to 16 nodes", "over 16 nodes")
+CAUSES = (
+    "jobs that were held or waited for other jobs (compare Eligible with Submit), nodes that were "
+    "down, reservations, a configuration that changed in the time of the log, and what is not modeled"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SlurmReport:
+    """What became of the jobs of a site as configured, as recorded, and changed.
+
+    ``print(report)`` shows everything.
+
+    Attributes
+    ----------
+    record : pd.DataFrame
+        One row per week and simulator (``as configured``, ``EASY``): `jobs`, `correlation` (rank, of
+        waits with those recorded), `error` (median absolute difference of starts, s). Empty where
+        starts are not recorded.
+    fits : bool or None
+        None where starts are not recorded.
+    groups : pd.DataFrame
+        One row per group of jobs and site: `jobs`, and the `mean`, `median` and `p90` of waits (s).
+        Empty where the site does not fit.
+    machine : pd.DataFrame
+        One row per site: `utilization`, `preempted`, `refused`.
+    """
+
+    name: str
+    schedules: Mapping[str, SlurmSchedule]
+    record: pd.DataFrame
+    fits: bool | None
+    groups: pd.DataFrame
+    machine: pd.DataFrame
+    not_modeled: tuple[NotModeled, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        parts = [f"Slurm's simulation of {self.name}", *self.notes]
+        if len(self.record):
+            parts.append(self.record.round(2).to_string(index=False))
+        if self.fits is not False:
+            parts += [self.groups.round(0).to_string(index=False)]
+            parts += [self.machine.round(3).to_string(index=False)]
+        parts.append("Not modeled:" if self.not_modeled else "Not modeled: nothing that is set.")
+        parts += [f"  {one.setting}={one.value}: {one.effect}" for one in self.not_modeled]
+        return "\n".join(parts)
+
+
+def report_on(
+    workload: Workload, sites: Mapping[str, Site], *, no_record: bool = False
+) -> SlurmReport:
+    """A report on jobs under a site as configured (the first) and changed (the others).
+
+    Parameters
+    ----------
+    workload : Workload
+        Of `cosimlab.slurm.read_jobs`.
+    sites : mapping of str to Site
+    no_record : bool, default False
+        Whether to answer although the starts of jobs are not recorded, so that nothing tells whether
+        the site fits.
+
+    Raises
+    ------
+    ValueError
+        If no start is recorded, unless `no_record`.
+    """
+    recorded = workload.column("recorded_start")
+    has_record = bool(recorded.notna().any())
+    if not has_record and not no_record:
+        raise ValueError(
+            f"{workload.name}: starts of jobs are not recorded, so nothing tells whether the site "
+            "fits; take jobs from sacct, or say --no-record"
+        )
+    first, *others = sites
+    schedules = {first: simulate(workload, sites[first])}
+    record, fits, notes = _record(schedules[first]) if has_record else _no_record()
+    if fits is not False:
+        schedules |= {name: simulate(workload, sites[name]) for name in others}
+    named = {one for schedule in schedules.values() for one in schedule.not_modeled}
+    return SlurmReport(
+        workload.name,
+        schedules,
+        record,
+        fits,
+        _groups(schedules) if fits is not False else pd.DataFrame(),
+        _machine(schedules),
+        tuple(sorted(named, key=lambda one: one.setting)),
+        notes,
+    )
+
+
+def _no_record() -> tuple[pd.DataFrame, None, tuple[str, ...]]:
+    note = "Starts are not recorded: nothing tells whether the site fits. No intervals."
+    return pd.DataFrame(), None, (note,)
+
+
+def _record(schedule: SlurmSchedule) -> tuple[pd.DataFrame, bool, tuple[str, ...]]:
+    """The simulated starts beside those recorded, whether they fit, and sentences."""
+    workload = schedule.workload
+    starts = {"as configured": schedule.start_time, "EASY": _easy(workload, schedule.site)}
+    submit = workload.jobs["submit_time"].to_numpy()
+    recorded = workload.column("recorded_start").to_numpy()
+    week = (submit // WEEK).astype(int)
+    rows = []
+    for number in [*np.unique(week), -1]:
+        chosen = (week == number) | (number < 0)
+        for name, start in starts.items():
+            both = chosen & np.isfinite(start) & np.isfinite(recorded)
+            label = "all" if number < 0 else str(number + 1)
+            correlation = _correlation((start - submit)[both], (recorded - submit)[both])
+            error = np.median(np.abs(start - recorded)[both]) if both.any() else np.nan
+            rows.append((label, name, int(both.sum()), correlation, error))
+    table = pd.DataFrame(rows, columns=["week", "simulator", "jobs", "correlation", "error"])
+    own, easy = table["correlation"].iloc[-2], table["correlation"].iloc[-1]
+    fits = bool(own >= LEAST_CORRELATION)
+    text = (
+        f"As configured against as recorded: rank correlation of waits {own:.2f}, EASY's {easy:.2f}; "
+        f"median error of starts {table['error'].iloc[-2]:,.0f} s, EASY's "
+        f"{table['error'].iloc[-1]:,.0f} s."
+    )
+    if fits:
+        return table, True, (text, "The differences below have no intervals.")
+    why = f"The site does not fit its record, so no change has a number. Likely causes: {CAUSES}."
+    return table, False, (text, why)
+
+
+def _easy(workload: Workload, site: Site) -> np.ndarray:
+    """Starts under EASY on as many nodes; missing for jobs of more."""
+    nodes = len(site.nodes)
+    fine = workload.jobs["nodes"].to_numpy() <= nodes
+    kept = ["submit_time", "run_time", "requested_time", "nodes"]
+    jobs = workload.jobs.loc[fine, kept]
+    starts = np.full(len(workload), np.nan)
+    if fine.any():
+        plain = Workload(jobs, workload.name)
+        starts[fine] = simulate_easy(plain, System.of(nodes)).start_time
+    return starts
+
+
+def _correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Spearman's rank correlation; missing where one of both does not vary."""
+    ranks = pd.DataFrame({"one": one, "other": other}).rank()
+    if len(ranks) < 3 or (ranks.nunique() < 2).any():
+        return np.nan
+    return float(ranks["one"].corr(ranks["other"]))
+
+
+def _groups(schedules: Mapping[str, SlurmSchedule]) -> pd.DataFrame:
+    """Waits of each group of jobs on each site."""
+    parts = []
+    for name, schedule in schedules.items():
+        jobs = schedule.jobs
+        size = pd.cut(jobs["nodes"], [*SIZES], right=False, labels=list(SIZE_NAMES))
+        jobs = jobs.assign(size=size.astype("str"), all="all jobs")
+        for kind in ("all", *GROUPS):
+            if kind not in jobs or jobs[kind].isna().all():
+                continue
+            waits = jobs.groupby(kind, observed=True)["wait_time"]
+            found = pd.DataFrame(
+                {
+                    "jobs": waits.count(),
+                    "mean": waits.mean(),
+                    "median": waits.median(),
+                    "p90": waits.quantile(0.9),
+                }
+            )
+            found = found.rename_axis("group").reset_index()
+            parts.append(found.assign(kind=kind, site=name))
+    table = pd.concat(parts, ignore_index=True)
+    return table[["kind", "group", "site", "jobs", "mean", "median", "p90"]].sort_values(
+        ["kind", "group"], kind="stable", ignore_index=True
+    )
+
+
+def _machine(schedules: Mapping[str, SlurmSchedule]) -> pd.DataFrame:
+    """Utilization, preempted and refused jobs of each site."""
+    rows = []
+    for name, schedule in schedules.items():
+        used = _utilization(schedule)
+        rows.append((name, used, int((schedule.restarts > 0).sum()), len(schedule.refused)))
+    return pd.DataFrame(rows, columns=["site", "utilization", "preempted", "refused"])
+
+
+def _utilization(schedule: SlurmSchedule) -> float:
+    """Part of the cores that jobs hold between the first submission and the last end."""
+    jobs, site = schedule.workload.jobs, schedule.site
+    cores = pd.to_numeric(schedule.workload.column("cores")).to_numpy()
+    most = max(one.cores for one in site.nodes)
+    held = np.where(np.isnan(cores), most, cores) * jobs["nodes"].to_numpy()
+    span = np.nanmax(schedule.end_time) - jobs["submit_time"].min()
+    used = np.nansum(held * (schedule.end_time - schedule.start_time))
+    offered = span * sum(one.cores for one in site.nodes)
+    return float(used / offered) if offered > 0 else np.nan

@@ -1,0 +1,308 @@
+"""A Slurm site from its files, its jobs, changes and the report."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cosimlab as lab
+import cosimlib as cs
+from cosimlab.slurm.command import main
+from cosimlib.traces.account import TraceError
+
+CONF = """
+clustername=Small            # names in any case
+PriorityType=priority/multifactor
+PriorityWeightFairshare=1000
+PriorityMaxAge=1-12
+PriorityFlags=NO_FAIR_TREE,MAX_TRES
+SchedulerType=sched/backfill
+SchedulerParameters==bf_window=2880,bf_continue,\\
+bf_interval=60,defer,max_script_size=100
+AccountingStorageEnforce=safe
+SelectTypeParameters=CR_Core
+TopologyPlugin=topology/tree
+SlurmctldPort=6817
+Include more.conf
+NodeName=DEFAULT Sockets=2 CoresPerSocket=4 RealMemory=16000
+NodeName=n[01-03]
+NodeName=DEFAULT Weight=7
+NodeName=g1 CPUs=16 Gres=gpu Feature=fast,new State=DOWN
+PartitionName=DEFAULT MaxTime=2-00:00:00 DefMemPerCPU=1000
+PartitionName=main Nodes=n[01-03],g1 Default=YES
+PartitionName=gpu Nodes=g1 MaxTime=90 OverSubscribe=EXCLUSIVE LLN=YES
+"""
+DUMP = """# To edit this file start with a cluster line for the new cluster
+Cluster - 'small':Fairshare=1:QOS='normal'
+Parent - 'root'
+User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+Account - 'physics':Description='a: b':Fairshare=30:GrpTRES=cpu=16
+Parent - 'physics'
+User - 'anna':DefaultAccount='physics':Fairshare=parent:MaxJobs=2
+"""
+QOS_TABLE = """Name|Priority|GraceTime|Preempt|Flags|UsageFactor|MaxTRESPU|MaxJobsPU|MaxWall|MinTRES
+normal|0|00:00:00|||1.000000||||
+long|5|00:02:00|normal||2.000000|cpu=8,gres/gpu=2|3|2-00:00:00|cpu=2
+"""
+ASSOCIATIONS = """Account|User|ParentName|Share|MaxJobs|QOS|Def QOS
+root|||1||normal|
+physics||root|30||normal,long|long
+lab||physics|parent|||
+lab|anna||5|2||
+"""
+SCRIPT = """#!/bin/sh
+sacctmgr -i add qos name=long priority=7
+sacctmgr -i modify qos set where name=long set MaxJobsPerUser=4
+add account name=physics Fairshare=30
+add user name=anna,ben DefaultAccount=physics
+add user name=carl Account=physics
+modify user where name=anna set qos+=long Fairshare=9
+modify user set MaxSubmitJobs=5
+remove user where name=carl
+remove qos where name=normal
+list associations
+"""
+EVENTS = """-dt 0 -e submit_batch_job | -sim-walltime 100 --uid=anna -t 00:10:00 -n 9 -p main pseudo.job
+-dt 5.5 -e submit_batch_job | -sim-walltime -1 --uid=ben -t 2 -N 2 -n 6 --mem=2G --gres=gpu:k:2 x
+-dt 6 -e submit_batch_job | -sim-walltime 3 --uid=ben -t 1-0 -n 6 --ntasks-per-node=2 --exclusive x
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    (tmp_path / "more.conf").write_text("OverTimeLimit=1\nKillWait=10\n")
+    (tmp_path / "gres.conf").write_text("NodeName=g1 Name=gpu File=/dev/nvidia[0-3]\n")
+    return tmp_path
+
+
+def shared(name: str) -> Path:
+    """A folder of configured sites beside the oracles."""
+    found = Path(os.environ.get("COSIMLIB_ORACLES", "none")) / ".." / "slurm" / name
+    if not found.is_dir():
+        pytest.skip(f"no configured site {name} beside COSIMLIB_ORACLES")
+    return found
+
+
+def test_configuration(folder: Path) -> None:
+    site = lab.slurm.read_site(folder)
+    assert site.name == "Small"
+    assert [one.cores for one in site.nodes] == [8, 8, 8, 16]
+    assert [one.weight for one in site.nodes] == [1, 1, 1, 7]
+    assert site.nodes[0].name == "n01" and site.nodes[0].memory == 16000
+    assert site.nodes[3].gres == {"gpu": 4} and site.nodes[3].features == {"fast", "new"}
+    assert site.priority.fair_share == 1000 and not site.priority.fair_tree
+    assert site.priority.max_age == 36 * 3600
+    scheduler = site.scheduler
+    assert (scheduler.bf_window, scheduler.bf_interval) == (2880 * 60, 60)
+    assert scheduler.bf_continue and (scheduler.over_time_limit, scheduler.kill_wait) == (60, 10)
+    assert "limits" in site.enforce and not site.counts_memory
+    main, gpu = site.partitions["main"], site.partitions["gpu"]
+    assert main.default and main.nodes == (0, 1, 2, 3) and main.max_time == 2 * 86400
+    assert gpu.exclusive and gpu.max_time == 5400 and gpu.memory_per_core == 1000
+
+
+def test_what_is_not_modeled_is_named(folder: Path) -> None:
+    site = lab.slurm.read_site(folder)
+    named = {one.setting: one for one in site.not_modeled}
+    assert set(named) == {
+        "PriorityFlags MAX_TRES",
+        "defer",
+        "AccountingStorageEnforce safe",
+        "TopologyPlugin",
+        "NodeName=g1 State",
+        "PartitionName=gpu LLN",
+    }
+    assert named["TopologyPlugin"].place.endswith("slurm.conf: line 12")
+    (folder / "slurm.conf").write_text(CONF + "Nonsense=3\n")
+    assert "Nonsense" in {one.setting for one in lab.slurm.read_site(folder).not_modeled}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("KillWait=soon", "line 23: KillWait='soon'; expected a number"),
+        ("just words", "line 23: 'just words'; expected Name=value"),
+        ("Include gone.conf", "line 23: Include gone.conf; expected this file"),
+        ("PartitionName=x Nodes=n09", "line 23: PartitionName=x Nodes=n09; expected nodes"),
+        ("NodeName=z CPUs=many", "line 23: "),
+        ("PartitionName=x Nodes=g1 MaxTime=1:2:3:4", "MaxTime='1:2:3:4'; expected minutes"),
+    ],
+)
+def test_bad_lines(folder: Path, line: str, words: str) -> None:
+    (folder / "slurm.conf").write_text(CONF + line + "\n")
+    with pytest.raises(TraceError) as error:
+        lab.slurm.read_site(folder)
+    assert words in str(error.value)
+
+
+def test_shown_configuration(folder: Path) -> None:
+    shown = "Configuration data as of 2026-11-25T12:00:00\nKillWait                = 45 sec\n"
+    shown += "PriorityMaxAge          = 7-00:00:00\nProlog[0]   = (null)\n"
+    (folder / "config.txt").write_text(shown)
+    site = lab.slurm.read_site(folder)
+    assert site.scheduler.kill_wait == 45 and site.priority.max_age == 7 * 86400
+
+
+def test_dump_and_tables_agree(folder: Path) -> None:
+    (folder / "dump.cfg").write_text(DUMP)
+    (folder / "qos.txt").write_text(QOS_TABLE)
+    site = lab.slurm.read_site(folder)
+    found = {(one.account, one.user): one for one in site.associations}
+    assert site.associations[0].account == "root" and not site.associations[0].parent
+    assert found["physics", ""].shares == 30 and found["physics", "anna"].shares is None
+    assert found["physics", ""].limits.group_tres == {"cpu": 16}
+    assert found["physics", "anna"].limits.jobs_per_user == 2
+    assert found["physics", "anna"].qos == ("normal",)
+    long = site.qos["long"]
+    assert (long.priority, long.grace_time, long.usage_factor) == (5, 120, 2)
+    assert long.preempts == ("normal",) and long.limits.wall_time == 2 * 86400
+    assert long.limits.tres_per_user == {"cpu": 8, "gres/gpu": 2}
+    assert "QOS long MinTRES" in {one.setting for one in site.not_modeled}
+
+
+def test_associations(folder: Path) -> None:
+    (folder / "assoc.txt").write_text(ASSOCIATIONS)
+    found = {(one.account, one.user): one for one in lab.slurm.read_site(folder).associations}
+    assert found["lab", ""].parent == "physics" and found["lab", ""].shares is None
+    anna = found["lab", "anna"]
+    assert anna.shares == 5 and anna.default_qos == "long" and anna.qos == ("normal", "long")
+    (folder / "assoc.txt").write_text("Account|User|Share\nroot||1\n a||2\n  b||3\n c||4\n")
+    parents = {one.account: one.parent for one in lab.slurm.read_site(folder).associations}
+    assert parents == {"root": "", "a": "root", "b": "a", "c": "root"}
+
+
+def test_script(folder: Path) -> None:
+    (folder / "sacctmgr.sh").write_text(SCRIPT)
+    site = lab.slurm.read_site(folder)
+    found = {(one.account, one.user): one for one in site.associations if one.account != "root"}
+    assert list(found) == [("physics", ""), ("physics", "anna"), ("physics", "ben")]
+    assert found["physics", "anna"].shares == 9 and "long" in found["physics", "anna"].qos
+    assert found["physics", "ben"].limits.submitted_per_user == 5
+    assert list(site.qos) == ["long"] and site.qos["long"].limits.jobs_per_user == 4
+
+
+def test_changes(folder: Path) -> None:
+    (folder / "sacctmgr.sh").write_text(SCRIPT)
+    site = lab.slurm.read_site(folder)
+    changed = site.with_(
+        "QOS long MaxJobsPerUser=8",
+        "bf_window=1440",
+        "PartitionName main MaxTime=1-0",
+        "Account physics Fairshare=20",
+        "User anna Account=physics MaxJobs=1",
+        PriorityWeightFairshare=0,
+    )
+    assert changed.priority.fair_share == 0 and site.priority.fair_share == 1000
+    assert changed.qos["long"].limits.jobs_per_user == 8
+    assert changed.scheduler.bf_window == 86400
+    assert changed.partitions["main"].max_time == 86400
+    found = {(one.account, one.user): one for one in changed.associations}
+    assert found["physics", ""].shares == 20
+    assert found["physics", "anna"].limits.jobs_per_user == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("bf_windw=3", "bf_window"),
+        ("QOS lnog Priority=3", "expected one such as long"),
+        ("QOS long MaxJbs=3", "maxjobs"),
+        ("TopologyPlugin=topology/tree", "not modeled"),
+        ("SlurmctldPort=3", "no influence"),
+        ("bf_window=wide", "expected a number"),
+        ("PriorityFlags=MAX_TRES", ""),
+        ("QOS long", "expected such as"),
+    ],
+)
+def test_bad_changes(folder: Path, text: str, words: str) -> None:
+    (folder / "sacctmgr.sh").write_text(SCRIPT)
+    site = lab.slurm.read_site(folder)
+    if text.startswith("PriorityFlags"):
+        assert site.with_(text) is not site  # as configured
+        return
+    with pytest.raises(ValueError) as error:
+        site.with_(text)
+    assert words in str(error.value)
+
+
+def test_submissions(folder: Path) -> None:
+    site = lab.slurm.read_site(folder)
+    path = folder / "jobs.events"
+    path.write_text(EVENTS)
+    jobs = lab.slurm.read_jobs(path, site).jobs
+    assert jobs["nodes"].tolist() == [1, 2, 3]  # 9 tasks fit on the largest node, of 16 cores
+    assert jobs["cores"].fillna(-1).tolist() == [9, 3, -1]
+    assert jobs["run_time"].tolist() == [100, 120, 3]
+    assert jobs["requested_time"].tolist() == [600, 120, 86400]
+    assert jobs["memory"].iloc[1] == 2 and jobs["gpus"].tolist() == [0, 2, 0]
+    path.write_text(EVENTS + "-dt 7 nothing\n")
+    with pytest.raises(TraceError, match="line 4"):
+        lab.slurm.read_jobs(path, site)
+
+
+@pytest.mark.parametrize("version", ["slurm-22.05", "slurm-24.11"])
+def test_accounting_records(folder: Path, version: str) -> None:
+    site = lab.slurm.read_site(folder)
+    path = Path(__file__).parents[2] / "data" / version / "sacct_X_parsable2_epoch.txt"
+    workload = lab.slurm.read_jobs(path, site)
+    jobs = workload.jobs
+    assert {"account", "qos", "partition", "eligible_time", "recorded_start"} <= {*jobs}
+    plain = cs.read_sacct(path, verbose=False).jobs
+    known = plain["memory"].notna()
+    megabytes = plain["memory"][known] * 1e9 / 2**20
+    assert np.allclose(jobs["memory"][known] * 1024, megabytes)
+
+
+def test_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "jobs.events"
+    path.write_text(EVENTS)
+    assert main([str(folder), "--jobs", str(path)]) == 1
+    assert "--no-record" in capsys.readouterr().err
+    change = ["--set", "PartitionName main MaxTime=1"]
+    assert main([str(folder), "--jobs", str(path), "--no-record", *change]) == 0
+    printed = capsys.readouterr().out
+    assert "changed" in printed and "TopologyPlugin=topology/tree" in printed
+
+
+def test_a_site_fits_its_own_schedule_and_no_random_one(folder: Path) -> None:
+    site = lab.slurm.read_site(folder)
+    random = np.random.default_rng(1)
+    run = random.integers(60, 3600, 120)
+    table = pd.DataFrame(
+        {
+            "submit_time": np.sort(random.integers(0, 7200, 120)),
+            "run_time": run,
+            "requested_time": run + 600,
+            "nodes": random.integers(1, 3, 120),
+            "user": "anna",
+        }
+    )
+    start = cs.slurm.simulate(cs.Workload(table, "own"), site).start_time
+    own = cs.Workload(table.assign(recorded_start=start), "own")
+    sites = {"as configured": site, "changed": site.with_("PartitionName main MaxTime=1-0")}
+    report = lab.slurm.report_on(own, sites)
+    assert report.fits and report.record["correlation"].iloc[-2] == pytest.approx(1)
+    assert report.record["error"].iloc[-2] == 0 and set(report.groups["site"]) == set(sites)
+    start = table["submit_time"] + random.permutation(1000.0 * np.arange(120))
+    other = cs.Workload(table.assign(recorded_start=start), "other")
+    report = lab.slurm.report_on(other, sites)
+    assert report.fits is False and report.groups.empty and "does not fit" in str(report)
+
+
+@pytest.mark.oracles
+def test_sites_of_the_simulator_of_buffalo() -> None:
+    micro = lab.slurm.read_site(shared("micro"))
+    assert len(micro.nodes) == 10 and micro.qos["supporters"].priority == 100
+    assert {one.setting for one in micro.not_modeled} == {"TopologyPlugin"}
+    jobs = lab.slurm.read_jobs(shared("micro") / "jobs500.events", micro)
+    assert len(jobs) == 500
+    hpc = shared("ub-hpc")
+    with pytest.raises(TraceError, match="several files of sacctmgr"):
+        lab.slurm.read_site(hpc)
+    files = [hpc / "slurm.conf", hpc / "gres.conf", hpc / "sacctmgr.script"]
+    site = lab.slurm.read_site(files)
+    assert len(site.nodes) == 217 and site.qos["priority-supporters"].priority == 400
+    assert len(lab.slurm.read_jobs(hpc / "workload_week.events.gz", site)) == 19_579
