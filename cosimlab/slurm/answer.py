@@ -25,7 +25,7 @@ SIZES = (1, 2, 5, 17, np.inf)
 SIZE_NAMES = ("1 node", "2 to 4 nodes", "5 to 16 nodes", "over 16 nodes")
 CAUSES = (
     "jobs that were held or waited for other jobs (compare Eligible with Submit), nodes that were "
-    "down, reservations, a configuration that changed in the time of the log, and what is not modeled"
+    "down, reservations, a configuration that changed meanwhile, and what is not modeled"
 )
 
 
@@ -38,8 +38,8 @@ class SlurmReport:
     Attributes
     ----------
     record : pd.DataFrame
-        One row per week and simulator (``as configured``, ``EASY``): `jobs`, `correlation` (rank, of
-        waits with those recorded), `error` (median absolute difference of starts, s). Empty where
+        One row per week and simulator (``as configured``, ``EASY``): `jobs`, `correlation` (rank,
+        of waits with those recorded), `error` (median absolute difference of starts, s). Empty where
         starts are not recorded.
     fits : bool or None
         None where starts are not recorded.
@@ -82,8 +82,8 @@ def report_on(
         Of `cosimlab.slurm.read_jobs`.
     sites : mapping of str to Site
     no_record : bool, default False
-        Whether to answer although the starts of jobs are not recorded, so that nothing tells whether
-        the site fits.
+        Whether to answer although the starts of jobs are not recorded, so that nothing tells
+        whether the site fits.
 
     Raises
     ------
@@ -140,8 +140,8 @@ def _record(schedule: SlurmSchedule) -> tuple[pd.DataFrame, bool, tuple[str, ...
     own, easy = table["correlation"].iloc[-2], table["correlation"].iloc[-1]
     fits = bool(own >= LEAST_CORRELATION)
     text = (
-        f"As configured against as recorded: rank correlation of waits {own:.2f}, EASY's {easy:.2f}; "
-        f"median error of starts {table['error'].iloc[-2]:,.0f} s, EASY's "
+        f"As configured against as recorded: rank correlation of waits {own:.2f}, EASY's "
+        f"{easy:.2f}; median error of starts {table['error'].iloc[-2]:,.0f} s, EASY's "
         f"{table['error'].iloc[-1]:,.0f} s."
     )
     if fits:
@@ -213,6 +213,8 @@ def _utilization(schedule: SlurmSchedule) -> float:
     cores = pd.to_numeric(schedule.workload.column("cores")).to_numpy()
     most = max(one.cores for one in site.nodes)
     held = np.where(np.isnan(cores), most, cores) * jobs["nodes"].to_numpy()
+    if np.isnan(schedule.end_time).all():
+        return 0.0
     span = np.nanmax(schedule.end_time) - jobs["submit_time"].min()
     used = np.nansum(held * (schedule.end_time - schedule.start_time))
     offered = span * sum(one.cores for one in site.nodes)

@@ -1,7 +1,7 @@
 """slurm.conf, gres.conf and ``scontrol show config`` as nodes, partitions and options of a site.
 
-Read are: Include, lines that end in a backslash, comments, names in any case, DEFAULT lines of nodes
-and partitions (a later one changes what it names), and ranges such as ``n[01-16]``. The
+Read are: Include, lines that end in a backslash, comments, names in any case, DEFAULT lines of
+nodes and partitions (a later one changes what it names), and ranges such as ``n[01-16]``. The
 options themselves are those of `cosimlib.slurm.settings`.
 """
 

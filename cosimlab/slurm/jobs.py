@@ -1,7 +1,7 @@
 """Jobs for a site: accounting records of sacct, or a list of submissions (``.events``).
 
 A list of submissions is that of the UB Slurm Simulator, plain or gzip: one job a line, such as
-``-dt 49 -e submit_batch_job | -sim-walltime 1201 --uid=anna -t 00:30:00 -n 24 -p main``. `-dt` is the
+``-dt 49 -e submit_batch_job | -sim-walltime 1201 --uid=anna -t 30 -n 24 -p main``. `-dt` is the
 time of submission (s), `-sim-walltime` how long the job really runs (s; −1: until its limit); the
 rest are options of sbatch. A job given by `-n` alone gets as many nodes as these tasks need on the
 largest nodes of its partition, unless ``--ntasks-per-node`` says otherwise.
@@ -42,9 +42,8 @@ SHORT = {
     "-J": "name",
 }
 KNOWN = frozenset(
-    "nodes ntasks time qos partition account cpus-per-task constraint run job name uid mem "
-    "mem-per-cpu gres ntasks-per-node exclusive nice begin".split()
-)  # fmt: skip
+    [*SHORT.values(), "uid", "mem", "mem-per-cpu", "gres", "ntasks-per-node", "exclusive", "nice"]
+)
 
 
 def read_jobs(path: str | Path, site: Site) -> Workload:

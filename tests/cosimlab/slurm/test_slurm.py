@@ -123,11 +123,11 @@ def test_what_is_not_modeled_is_named(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("KillWait=soon", "line 23: KillWait='soon'; expected a number"),
-        ("just words", "line 23: 'just words'; expected Name=value"),
-        ("Include gone.conf", "line 23: Include gone.conf; expected this file"),
-        ("PartitionName=x Nodes=n09", "line 23: PartitionName=x Nodes=n09; expected nodes"),
-        ("NodeName=z CPUs=many", "line 23: "),
+        ("KillWait=soon", "line LAST: KillWait='soon'; expected a number"),
+        ("just words", "line LAST: 'just words'; expected Name=value"),
+        ("Include gone.conf", "line LAST: Include gone.conf; expected this file"),
+        ("PartitionName=x Nodes=n09", "line LAST: PartitionName=x Nodes=n09; expected nodes"),
+        ("NodeName=z CPUs=many", "line LAST: "),
         ("PartitionName=x Nodes=g1 MaxTime=1:2:3:4", "MaxTime='1:2:3:4'; expected minutes"),
     ],
 )
@@ -135,7 +135,8 @@ def test_bad_lines(folder: Path, line: str, words: str) -> None:
     (folder / "slurm.conf").write_text(CONF + line + "\n")
     with pytest.raises(TraceError) as error:
         lab.slurm.read_site(folder)
-    assert words in str(error.value)
+    last = str(CONF.count("\n") + 1)
+    assert words.replace("LAST", last) in str(error.value)
 
 
 def test_shown_configuration(folder: Path) -> None:
@@ -213,16 +214,13 @@ def test_changes(folder: Path) -> None:
         ("TopologyPlugin=topology/tree", "not modeled"),
         ("SlurmctldPort=3", "no influence"),
         ("bf_window=wide", "expected a number"),
-        ("PriorityFlags=MAX_TRES", ""),
+        ("PriorityFlags=INCR_ONLY", "not modeled"),
         ("QOS long", "expected such as"),
     ],
 )
 def test_bad_changes(folder: Path, text: str, words: str) -> None:
     (folder / "sacctmgr.sh").write_text(SCRIPT)
     site = lab.slurm.read_site(folder)
-    if text.startswith("PriorityFlags"):
-        assert site.with_(text) is not site  # as configured
-        return
     with pytest.raises(ValueError) as error:
         site.with_(text)
     assert words in str(error.value)
@@ -243,10 +241,9 @@ def test_submissions(folder: Path) -> None:
         lab.slurm.read_jobs(path, site)
 
 
-@pytest.mark.parametrize("version", ["slurm-22.05", "slurm-24.11"])
-def test_accounting_records(folder: Path, version: str) -> None:
+def test_accounting_records(folder: Path) -> None:
     site = lab.slurm.read_site(folder)
-    path = Path(__file__).parents[2] / "data" / version / "sacct_X_parsable2_epoch.txt"
+    path = Path(__file__).parents[2] / "data" / "slurm-24.11" / "sacct_X_parsable2_epoch.txt"
     workload = lab.slurm.read_jobs(path, site)
     jobs = workload.jobs
     assert {"account", "qos", "partition", "eligible_time", "recorded_start"} <= {*jobs}
