@@ -39,8 +39,8 @@ class SlurmReport:
     ----------
     record : pd.DataFrame
         One row per week and simulator (``as configured``, ``EASY``): `jobs`, `correlation`
-        (rank, of waits with those recorded), `error` (median absolute difference of starts, s). Empty where
-        starts are not recorded.
+        (rank, of waits with those recorded), `error` (median absolute difference of starts, s).
+        Empty where starts are not recorded.
     fits : bool or None
         None where starts are not recorded.
     groups : pd.DataFrame

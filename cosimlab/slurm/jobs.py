@@ -95,7 +95,7 @@ def _events(path: Path, site: Site) -> Workload:
             match = SUBMISSION.match(line)
             if match is None:
                 raise TraceError(
-                    f"{place}: {line.strip()[:80]!r}; expected -dt SECONDS -e submit_batch_job | ..."
+                    f"{place}: {line.strip()[:80]!r}; expected -dt SECONDS -e submit_batch_job | "
                 )
             try:
                 rows.append(_submission(match[1], match[2], site))

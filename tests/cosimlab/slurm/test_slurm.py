@@ -64,7 +64,7 @@ remove user where name=carl
 remove qos where name=normal
 list associations
 """
-EVENTS = """-dt 0 -e submit_batch_job | -sim-walltime 100 --uid=anna -t 00:10:00 -n 9 -p main pseudo.job
+EVENTS = """-dt 0 -e submit_batch_job | -sim-walltime 100 --uid=anna -t 00:10:00 -n 9 -p main x
 -dt 5.5 -e submit_batch_job | -sim-walltime -1 --uid=ben -t 2 -N 2 -n 6 --mem=2G --gres=gpu:k:2 x
 -dt 6 -e submit_batch_job | -sim-walltime 3 --uid=ben -t 1-0 -n 6 --ntasks-per-node=2 --exclusive x
 """
