@@ -23,8 +23,8 @@ def read_site(files: str | Path | Iterable[str | Path]) -> Site:
     files : str, Path, or several of them
         A folder with slurm.conf (and files that it includes), or the files themselves. Beside it
         may be: gres.conf; what ``scontrol show config`` prints; what ``sacctmgr dump``, ``sacctmgr
-        show assoc -P`` and ``sacctmgr show qos -P`` print; or a script of sacctmgr. What a file is, is
-        seen from its content; other files of a folder are left alone.
+        show assoc -P`` and ``sacctmgr show qos -P`` print; or a script of sacctmgr. What a file
+        is, is seen from its content; other files of a folder are left alone.
 
     Returns
     -------
