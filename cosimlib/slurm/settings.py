@@ -61,8 +61,8 @@ def time_of(text: str) -> float:
     if len(numbers) > 3:
         raise SettingError("minutes, [days-]hours:minutes:seconds, days-hours or UNLIMITED")
     if dash:
-        scales = (HOUR, MINUTE, 1.0)
-        return float(days) * DAY + sum(n * s for n, s in zip(numbers, scales, strict=False))
+        clock = (HOUR, MINUTE, 1.0)
+        return float(days) * DAY + sum(n * s for n, s in zip(numbers, clock, strict=False))
     scales = {1: (MINUTE,), 2: (MINUTE, 1.0), 3: (HOUR, MINUTE, 1.0)}[len(numbers)]
     return sum(n * s for n, s in zip(numbers, scales, strict=True))
 
@@ -604,12 +604,13 @@ def _limited(
     limits: Limits = one.limits
     if key in OF_ONE_RESOURCE:
         field, resource = OF_ONE_RESOURCE[key]
-        amounts = dict(getattr(limits, field))
+        amounts: Any = dict(getattr(limits, field))
         amounts.pop(resource, None)
         most = memory_of(value) if resource == "mem" else _read(setting, value, limit_of)
         if most < NO_LIMIT:
             amounts[resource] = most
-        return replace(one, limits=replace(limits, **{field: amounts})), []
+        changed: dict[str, Any] = {field: amounts}
+        return replace(one, limits=replace(limits, **changed)), []
     field, read = LIMITS[key]
     found = _read(setting, value, read)
     notes = []
