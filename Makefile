@@ -140,8 +140,10 @@ notebooks: setup ## execute the committed notebooks and store their outputs
 	$(PY) -m tests.refresh_notebooks
 
 lock: setup ## renew requirements.lock from pyproject.toml (then: make setup test)
-	$(PY) -m pip install --quiet uv
-	$(PY) -m uv pip compile pyproject.toml --upgrade --universal --python-version 3.11 \
+	printf '%s\n' build editables hatchling uv | $(PY) -m uv pip compile - --upgrade --universal \
+		--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --quiet \
+		--custom-compile-command "make lock" --output-file .ci/build.txt
+	$(PY) -m uv pip compile pyproject.toml --constraint .ci/build.txt --upgrade --universal --python-version 3.11 \
 		--fork-strategy fewest --all-extras --generate-hashes --no-emit-index-url --quiet \
 		--custom-compile-command "make lock" --output-file requirements.lock
 

@@ -34,9 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"root must not serve notebooks at {open_to}: whoever reaches it could do anything "
             "here; take another user, or leave the address out"
         )
-    for line in copy_notebooks(root / "notebooks", root / FOLDER):
-        print(line, flush=True)
-    found = filter(None, [write_settings(root / FOLDER), os.environ.get("JUPYTER_CONFIG_PATH")])
+    try:
+        for line in copy_notebooks(root / "notebooks", root / FOLDER):
+            print(line, flush=True)
+        settings = write_settings(root / FOLDER)
+    except OSError as error:
+        return _complain(
+            f"{error.strerror}: {error.filename}; expected a checkout that can be written, with "
+            "some megabytes free, for copies of the notebooks"
+        )
+    found = filter(None, [settings, os.environ.get("JUPYTER_CONFIG_PATH")])
     environment = {**os.environ, "JUPYTER_CONFIG_PATH": os.pathsep.join(found)}
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root / FOLDER}"]
     command += [f"--LabApp.default_url=/lab/tree/{FRONT_PAGE}"]

@@ -495,16 +495,23 @@ def _entry(name: Any, value: Any, taken: Collection[str]) -> bool | int | float 
 
 
 def _read(folder: Path | None, cell: _Cell) -> list[Row] | None:
-    """The rows of a cell that is done; None if it is not."""
+    """The rows of a cell that is done; None if it is not, or if the file is not this cell's."""
+    if folder is None:
+        return None
     try:
-        return json.loads((folder / f"{cell.key}.json").read_bytes())["rows"] if folder else None
+        content = json.loads((folder / f"{cell.key}.json").read_bytes())
     except (FileNotFoundError, ValueError):
         return None
+    if not isinstance(content, dict) or content.get("key") != cell.key:
+        return None
+    rows = content.get("rows")
+    is_table = isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+    return rows if is_table else None
 
 
 def _write(folder: Path, cell: _Cell, rows: list[Row]) -> None:
     """Keep the rows of a cell; an error, such as a full disk, names the folder."""
-    content = {"cell": cell.labels, "rows": rows}
+    content = {"key": cell.key, "cell": cell.labels, "rows": rows}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / f"{cell.key}.json", f"{json.dumps(content)}\n".encode())

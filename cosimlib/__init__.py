@@ -64,6 +64,7 @@ Rooms
 - `filling`: filler containers, efficiency
 - `nodes`: nodes with cores, memory and GPUs; placements, fragmentation
 - `ondemand`: bursts of on-demand work, checkpoints, ledger of node-hours
+- `slurm`: Slurm's scheduler, simulated from a site's configuration
 - `timesharing`: shares of nodes
 - `metrics`: utilization, slowdown, waits, node-hours, time series
 - `synthetic`: workloads from a seed and published statistics

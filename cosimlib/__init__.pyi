@@ -6,6 +6,7 @@ from . import filling as filling
 from . import metrics as metrics
 from . import nodes as nodes
 from . import ondemand as ondemand
+from . import slurm as slurm
 from . import synthetic as synthetic
 from . import timesharing as timesharing
 from . import traces as traces

@@ -83,7 +83,9 @@ def staged_places() -> dict[Path, str]:
     """Every file of the repository that is a page, and where it is put."""
     places = {ROOT / name: place for name, place in MOVED.items()}
     places |= {
-        path: path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")
+        path: path.relative_to(ROOT / "docs").as_posix()
+        for path in ROOT.glob("docs/**/*.md")
+        if path.parent.name != "joss"  # a paper for a journal, which is no page
     }
     notebooks = (ROOT / "notebooks").rglob("[!.]*.ipynb")
     kept = (path for path in notebooks if ".ipynb_checkpoints" not in path.parts)

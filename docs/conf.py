@@ -7,7 +7,7 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"  # or functions are dispatchers, without t
 project = "cosimlib"
 author = copyright = "The cosimlib developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
-exclude_patterns = ["README.md"]
+exclude_patterns = ["README.md", "joss"]
 default_role = "py:obj"
 suppress_warnings = ["ref.python"]  # `Comparison` is of two rooms
 add_module_names = False

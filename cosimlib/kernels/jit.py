@@ -14,6 +14,7 @@ kernel that calls it, and in every one that calls that. So this form is only tra
 language and linked, and the kernel that Python calls is optimised with all that it calls, once.
 """
 
+import atexit
 import gc
 import hashlib
 import os
@@ -204,7 +205,9 @@ def cache_folder(package: str = PACKAGE.name) -> Path:
             continue
         _remove_old(root, folder)
         return folder
-    return Path(tempfile.mkdtemp(prefix="cosimlib-kernels-"))
+    folder = Path(tempfile.mkdtemp(prefix="cosimlib-kernels-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _digest(*folders: Path) -> str:

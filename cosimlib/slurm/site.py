@@ -15,6 +15,12 @@ NO_LIMIT = float("inf")
 NOTHING: Mapping[str, float] = MappingProxyType({})
 """No trackable resources."""
 
+
+def nothing() -> Mapping[str, float]:
+    """No trackable resources, as a default."""
+    return NOTHING
+
+
 DAY = 86_400.0
 
 
@@ -37,7 +43,7 @@ class Node:
     name: str
     cores: int = 1
     memory: float = 1.0
-    gres: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    gres: Mapping[str, int] = field(default_factory=dict)
     weight: int = 1
     features: frozenset[str] = frozenset()
 
@@ -52,14 +58,14 @@ class Limits:
 
     group_jobs: float = NO_LIMIT
     group_submitted: float = NO_LIMIT
-    group_tres: Mapping[str, float] = NOTHING
+    group_tres: Mapping[str, float] = field(default_factory=nothing)
     jobs_per_user: float = NO_LIMIT
     jobs_per_account: float = NO_LIMIT
     submitted_per_user: float = NO_LIMIT
     submitted_per_account: float = NO_LIMIT
-    tres_per_job: Mapping[str, float] = NOTHING
-    tres_per_user: Mapping[str, float] = NOTHING
-    tres_per_account: Mapping[str, float] = NOTHING
+    tres_per_job: Mapping[str, float] = field(default_factory=nothing)
+    tres_per_user: Mapping[str, float] = field(default_factory=nothing)
+    tres_per_account: Mapping[str, float] = field(default_factory=nothing)
     wall_time: float = NO_LIMIT
 
 
@@ -131,6 +137,8 @@ class Partition:
         The QOS whose limits also bind all jobs of the partition; empty if there is none.
     allow_qos, allow_accounts : tuple of str or None
         None allows all.
+    billing_weights : mapping of str to float
+        ``TRESBillingWeights``: what a job's usage is counted by. Empty counts CPUs.
     """
 
     name: str
@@ -153,6 +161,7 @@ class Partition:
     memory_per_node: float | None = None
     preempt_mode: str = "CLUSTER"
     grace_time: float = 0.0
+    billing_weights: Mapping[str, float] = field(default_factory=nothing)
 
 
 @dataclass(frozen=True)
@@ -171,6 +180,8 @@ class PrioritySettings:
         ``PriorityUsageResetPeriod``, such as ``NONE`` or ``WEEKLY``.
     fair_tree : bool
         Fair Tree, Slurm's default since 19.05; else classic fair share.
+    no_normal_all : frozenset of str
+        Which factors are not divided by the largest one: ``assoc``, ``part``, ``qos``, ``tres``.
     damping : int
         ``FairShareDampeningFactor``, of classic fair share only.
     """
@@ -182,7 +193,7 @@ class PrioritySettings:
     job_size: int = 0
     partition: int = 0
     qos: int = 0
-    tres: Mapping[str, float] = NOTHING
+    tres: Mapping[str, float] = field(default_factory=nothing)
     max_age: float = 7 * DAY
     favor_small: bool = False
     size_relative_to_time: bool = False
@@ -199,7 +210,8 @@ class PrioritySettings:
 class SchedulerSettings:
     """The main loop and the backfill loop: ``SchedulerParameters`` in seconds.
 
-    `bf_window` is in minutes in Slurm's file and in seconds here.
+    `bf_window` is in minutes in Slurm's file and in seconds here. A `bf_node_space_size` of 0 is
+    `bf_max_job_test`, as in Slurm.
     """
 
     backfill: bool = True
@@ -214,6 +226,7 @@ class SchedulerSettings:
     bf_max_job_user: int = 0
     bf_max_job_part: int = 0
     bf_max_job_start: int = 0
+    bf_node_space_size: int = 0
     bf_continue: bool = False
     over_time_limit: float = 0.0
     kill_wait: float = 30.0
@@ -226,6 +239,7 @@ class PreemptionSettings:
     by: str = ""
     mode: str = "OFF"
     exempt_time: float = 0.0
+    youngest_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -246,6 +260,8 @@ class Site:
     ----------
     whole_nodes : bool
         ``select/linear``: a job gets whole nodes; else cores, memory and GPUs (``cons_tres``).
+    counts_memory : bool
+        Whether memory is given to jobs (``CR_Core_Memory``, Slurm's default) or ignored.
     associations : tuple of Association
         The tree of accounts and users, the root first. Empty where accounting is not at hand: then
         fair share is 1 for all.
@@ -258,11 +274,12 @@ class Site:
     name: str
     nodes: tuple[Node, ...]
     partitions: Mapping[str, Partition]
-    qos: Mapping[str, QOS] = field(default_factory=lambda: MappingProxyType({}))
+    qos: Mapping[str, QOS] = field(default_factory=dict)
     associations: tuple[Association, ...] = ()
     priority: PrioritySettings = PrioritySettings()
     scheduler: SchedulerSettings = SchedulerSettings()
     preemption: PreemptionSettings = PreemptionSettings()
     whole_nodes: bool = False
+    counts_memory: bool = True
     enforce: frozenset[str] = frozenset()
     not_modeled: tuple[NotModeled, ...] = ()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import IO, Any, ParamSpec
+from typing import IO, Any, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload, account_table
 
 P = ParamSpec("P")
+Read = TypeVar("Read")
 
 COMPRESSIONS = {
     "gzip": (".gz", b"\x1f\x8b"),
@@ -101,16 +102,16 @@ class Account:
         return "\n".join(lines)
 
 
-def parses(expected: str) -> Callable[[Callable[P, Workload]], Callable[P, Workload]]:
+def parses(expected: str) -> Callable[[Callable[P, Read]], Callable[P, Read]]:
     """Decorator of readers that turns errors of a parser into a `TraceError`.
 
     Errors that already explain the problem pass: `TraceError`, wrong arguments, missing files and
     packages. `expected` names the format.
     """
 
-    def decorate(read: Callable[P, Workload]) -> Callable[P, Workload]:
+    def decorate(read: Callable[P, Read]) -> Callable[P, Read]:
         @wraps(read)
-        def checked(*arguments: P.args, **options: P.kwargs) -> Workload:
+        def checked(*arguments: P.args, **options: P.kwargs) -> Read:
             try:
                 return read(*arguments, **options)
             except (TraceError, check.ArgumentError, FileNotFoundError, IsADirectoryError):

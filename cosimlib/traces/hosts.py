@@ -127,7 +127,7 @@ def count_hosts(lists: Iterable[str]) -> int:
 
 
 def _numbers(ranges: str) -> list[str]:
-    """The numbers of ``1,6-7`` as they are written; none of a range that is over `MOST`."""
+    """The numbers of ``1,6-7`` as they are written; none if there would be over `MOST`."""
     numbers: list[str] = []
     for part in ranges.split(","):
         low, _, high = part.partition("-")
@@ -137,4 +137,6 @@ def _numbers(ranges: str) -> list[str]:
             return []
         else:
             numbers += [f"{n:0{len(low)}d}" for n in range(int(low), int(high) + 1)]
+        if len(numbers) > MOST:
+            return []
     return numbers

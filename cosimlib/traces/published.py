@@ -41,7 +41,7 @@ from cosimlib.system import THETA, NodeType, System
 from cosimlib.traces import records
 from cosimlib.traces.account import Account, TraceError, assemble, parses, read_bytes
 from cosimlib.traces.records import ARRIVALS, AUTO, UNITS, Arrival, Unit
-from cosimlib.traces.texts import as_numbers, leading_number, read_kinds
+from cosimlib.traces.texts import WHOLE, as_numbers, leading_number, read_kinds
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
@@ -380,7 +380,8 @@ def read_pm100(
     check.choice("unit", unit, (*UNITS, AUTO))
     check.choice("arrival", arrival, ARRIVALS)
     path, account = Path(path), Account()
-    table = read_kinds(path, PM100, needed=PM100_NEEDED, format_name="the job table of PM100")
+    format_name = "the job table of PM100"
+    table = read_kinds(path, PM100, needed=PM100_NEEDED, format_name=format_name, below=WHOLE)
     table, unit = records.counted(_pm100_records(table), unit, account)
     machine = records.machine_in(
         MARCONI100, unit, {"nodes": 1, "cores": THREADS, "gpus": GPUS}[unit]

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.traces.account import TraceError, read_bytes
+from cosimlib.traces.account import TraceError, parses, read_bytes
 from cosimlib.traces.texts import label, number, read_json
 from cosimlib.workload import Workload
 
@@ -42,6 +42,7 @@ UNHELD = (
 """States of a reservation of PBS that keeps no nodes."""
 
 
+@parses(EXPECTED)
 def read_reservations(
     path: str | Path, log: Workload, *, timezone: str | None = None
 ) -> pd.DataFrame:
@@ -56,7 +57,9 @@ def read_reservations(
     timezone : str, optional
         That of the machine, such as ``"Europe/Berlin"``. Needed where one of listing and log has
         local times and the other has not. ``SLURM_TIME_FORMAT=%s scontrol …`` prints seconds since
-        1970, which need none if the log has such times.
+        1970, which need none if the log has such times. In the night in which clocks go back, an
+        hour comes twice: the first is taken. An hour that clocks leave out stands for the next
+        instant that they show.
 
     Returns
     -------
@@ -103,10 +106,10 @@ def _listed(path: Path) -> Iterator[tuple[str, Any, Any, float, str, Any]]:
             known = dict(PAIR.findall(block))
             kind = _kind("MAINT" in known.get("Flags", "").split(","))
             nodes = _number(known.get("NodeCnt"))
-            yield block.split()[0], known.get("StartTime"), known.get("EndTime"), nodes, kind, None
+            yield _name(block), known.get("StartTime"), known.get("EndTime"), nodes, kind, None
     elif PBS.search(text):
         for block in PBS.split(text)[1:]:
-            known, name = dict(ATTRIBUTE.findall(block)), block.split()[0]
+            known, name = dict(ATTRIBUTE.findall(block)), _name(block)
             if known.get("reserve_state", "") not in UNHELD:
                 times = (known.get("reserve_start"), known.get("reserve_end"))
                 nodes = _number(known.get("Resource_List.nodect"))
@@ -121,8 +124,14 @@ def _of_json(path: Path, data: bytes) -> Iterator[tuple[str, Any, Any, float, st
         name = label(each.get("name")) or "without a name"
         keys = ("start_time", "end_time", "node_count")
         start, end, nodes = (number(each.get(key)) for key in keys)
-        flags = each.get("flags") or []
+        flags = each.get("flags")
+        flags = flags if isinstance(flags, list) else []
         yield name, start, end, nodes, _kind("MAINT" in flags), None
+
+
+def _name(block: str) -> str:
+    """The first word of what is listed of a reservation."""
+    return next(iter(block.split()), "without a name")
 
 
 def _kind(is_maintenance: bool) -> str:
@@ -158,6 +167,9 @@ def _seconds(printed: pd.Timestamp, began: pd.Timestamp, timezone: str | None) -
         known = timezone in zoneinfo.available_timezones()
         check.that("timezone", timezone, known, expected)
         printed, began = (
-            each.tz_localize(timezone) if each.tz is None else each for each in (printed, began)
+            each.tz_localize(timezone, ambiguous=True, nonexistent="shift_forward")
+            if each.tz is None
+            else each
+            for each in (printed, began)
         )
     return (printed - began).total_seconds()

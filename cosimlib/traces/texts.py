@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,6 +148,10 @@ def as_numbers(values: pd.Series) -> pd.Series:
 
 def epoch(values: pd.Series, **options: Any) -> pd.Series:
     """Seconds of the epoch of dates of any year, NaN for what is none."""
+    if is_numeric_dtype(values):
+        return pd.Series(np.nan, index=values.index)
+    if values.dtype == object:  # a number among dates is none of them
+        values = values.where(values.map(lambda value: isinstance(value, str | datetime)))
     instants = pd.to_datetime(values, errors="coerce", utc=True, **options)
     try:
         counts, scale = instants.dt.as_unit("us"), 1e6

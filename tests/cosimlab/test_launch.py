@@ -136,3 +136,13 @@ def test_the_front_page_shows_every_notebook_with_a_picture():
         assert f"{name}.ipynb" in links
         assert picture(name).is_file() and f"pictures/{picture(name).name}" in links
     assert all((FRONT.parent / link).exists() for link in links)
+
+
+def test_a_checkout_that_cannot_be_written_is_named(monkeypatch, capsys):
+    def refuse(path, content):
+        raise OSError(30, "Read-only file system", str(path))
+
+    monkeypatch.setattr(launch, "write_whole", refuse)
+    assert launch.main(["--no-browser"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("lab: Read-only file system: ") and "that can be written" in said

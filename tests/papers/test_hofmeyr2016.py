@@ -131,6 +131,13 @@ def test_every_claim_is_measured_and_judged(runs):
     assert all(v.ours and "nan" not in v.ours for v in claims.verdicts.values())
 
 
+def test_the_first_seed_has_further_runs_whichever_number_it_has():
+    one = {"sharing": Kind(WEEK, range(3, 5)), "batch": SMALL["batch"]._replace(places=range(1))}
+    found = measure(one)
+    assert found.first("sharing", UNLIMITED).jobs == found.first("sharing").jobs
+    assert len(found.of("sharing", UNLIMITED)) == 1 and len(found.of("sharing")) == 2
+
+
 def test_runs_are_kept_in_a_folder(tmp_path):
     one = {kind: SMALL[kind]._replace(places=range(1)) for kind in ("sharing", "batch")}
     first = measure(one, folder=tmp_path)

@@ -1,5 +1,7 @@
 """Stored verdicts: beside those of a run, stale where their rule has changed; their history."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -16,6 +18,7 @@ from papers.stored import (
     store,
     with_stored,
 )
+from tests.suites import ROOT
 
 
 def test_stored_numbers_stand_beside_all_that_does_not_hold_in_both():
@@ -146,3 +149,27 @@ def test_readings_are_of_stated_claims_two_or_more_each_with_their_words():
     assert (readings != "").all(axis=None)
     admitted = readings.query("admissible == 'yes'").groupby(keys).size()
     assert (admitted >= 2).all()
+
+
+def test_the_page_of_changes_names_every_verdict_that_changed():
+    """Against the verdicts before 2026-11-25, when claims were judged under every reading."""
+    page = (ROOT / "docs" / "verdict-changes.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    said = {
+        name: (before, now)
+        for claims, before, now, _ in rows
+        for name in re.findall(r"`([\w.-]+)`", claims)
+    }
+    history = pd.read_csv(module.history_path(), dtype=str, keep_default_na=False)
+    old = history[history["date"] < "2026-11-25"].drop_duplicates("claim", keep="last")
+    before = old.set_index("claim")["verdict"]
+    now = pd.read_csv(module.stored_path(), dtype=str, keep_default_na=False)
+    now = now.set_index("claim")["verdict"]
+    changed = {
+        claim: (before[claim], now[claim])
+        for claim in before.index.intersection(now.index)
+        if before[claim] != now[claim]
+    }
+    assert said == changed
+    new = now.index.difference(before.index)
+    assert all(f"`{claim}`" in page for claim in new)

@@ -257,7 +257,7 @@ def measure(
         (kind, span, run, seed + place)
         for kind, (span, places) in scale.items()
         for place in places
-        for run in RUNS[kind] + (FIRST_RUNS.get(kind, []) if place == 0 else [])
+        for run in RUNS[kind] + (FIRST_RUNS.get(kind, []) if place == min(places) else [])
     ]
     # Runs of the same jobs one after the other, so that `jobs_of` makes them once.
     ordered = sorted(rows, key=lambda row: (row[1], row[3], row[2].policy in SPREADS))

@@ -32,6 +32,14 @@ def test_weeks_hold_what_was_submitted_used_and_waiting():
     assert table["median_wait"].tolist() == [0, 24]
 
 
+def test_weeks_are_counted_from_the_first_submission():
+    hours = [(0, 0, 84, 10, "a"), (168, 192, 144, 5, "a")]
+    later = weekly_use(recorded([(at + 300, start + 300, *job) for at, start, *job in hours]))
+    table = weekly_use(recorded(hours))
+    assert (later["begin"] - table["begin"]).tolist() == [300 * HOUR] * 2
+    pd.testing.assert_frame_equal(later.drop(columns="begin"), table.drop(columns="begin"))
+
+
 def test_a_week_without_jobs_has_no_median_wait():
     table = weekly_use(recorded([(0, 0, 1, 1, "a"), (400, 400, 1, 1, "a")]))
     assert table["jobs"].tolist() == [1, 0, 1] and np.isnan(table["median_wait"][1])

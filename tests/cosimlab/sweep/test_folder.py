@@ -1,6 +1,7 @@
 """Folders of sweeps: what is done is not computed again, and nothing is lost or half written."""
 
 import errno
+import json
 import subprocess
 import sys
 from functools import lru_cache, partial
@@ -190,6 +191,24 @@ def test_half_a_cell_counts_as_none(tmp_path):
         cell.write_bytes(half)
         pd.testing.assert_frame_equal(sweep(table, {"x": [1]}, folder=tmp_path), expected)
         assert cell.read_bytes() == whole
+
+
+@pytest.mark.parametrize("content", ["null", "[]", "{}", '{"key": 1, "rows": []}', "wrong rows"])
+def test_a_file_that_is_no_cell_counts_as_none(tmp_path, content):
+    expected = sweep(table, {"x": [1]}, folder=tmp_path)
+    (cell,) = tmp_path.iterdir()
+    whole = cell.read_text()
+    stored = json.loads(whole)
+    cell.write_text(content if content != "wrong rows" else json.dumps(stored | {"rows": [1]}))
+    pd.testing.assert_frame_equal(sweep(table, {"x": [1]}, folder=tmp_path), expected)
+    assert cell.read_text() == whole
+
+
+def test_the_copy_of_another_cell_is_not_believed(tmp_path):
+    expected = sweep(product, {"x": [1, 2]}, folder=tmp_path)
+    one, other = tmp_path.iterdir()
+    one.write_bytes(other.read_bytes())
+    pd.testing.assert_frame_equal(sweep(product, {"x": [1, 2]}, folder=tmp_path), expected)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # loky's

@@ -302,6 +302,7 @@ def test_no_more_than_all_nodes_are_in_use_where_jobs_run_on_while_nodes_drain()
         ({"start": [1], "end": [2], "kind": ["party"]}, "kind='party'; expected one of maint"),
         ({"start": [1], "end": [2], "nodes": [0.5]}, "nodes=0.5; expected whole nodes from 1"),
         ({"start": [1], "end": [2], "known_from": [3]}, "known_from=3; expected seconds up to"),
+        ({"start": [1], "end": [2], "known_from": [1.5]}, "known_from=1.5; expected seconds up to"),
         ({"start": [1]}, "no column 'end'"),
         ([(1, 2, 3)], "expected a table with columns of .*, or pairs of a start and an end"),
         (5, "windows=5; expected a table"),
@@ -317,6 +318,17 @@ def test_no_more_than_all_nodes_are_in_use_where_jobs_run_on_while_nodes_drain()
 def test_what_is_no_window_is_refused(windows, message):
     with pytest.raises(ArgumentError, match=message):
         Calendar(windows)
+
+
+def test_windows_are_in_order_of_their_starts():
+    windows = Calendar({"start": [3, 1, 1], "end": [4, 9, 5]}).windows
+    assert windows[["start", "end"]].to_numpy().tolist() == [[1, 5], [1, 9], [3, 4]]
+
+
+def test_overlapping_windows_close_their_nodes_together():
+    calendar = Calendar({"start": [0, 5, 6], "end": [10, 20, 7], "nodes": [3, 4, 5]})
+    opened = calendar.capacity(8)
+    assert opened.to_dict() == {-np.inf: 8, 0: 5, 5: 1, 6: 0, 7: 1, 10: 4, 20: 8}
 
 
 def test_a_window_of_more_nodes_than_the_machine_has_is_refused():

@@ -12,7 +12,9 @@ from cosimlib.filling import (
     simulate_filling,
     use_table,
 )
+from cosimlib.metrics import node_hours
 from cosimlib.system import System
+from cosimlib.units import HOUR
 from tests.cosimlib.filling.test_simulation import EARLY, NODES, WAYS, container_runs, jobs_of
 from tests.strategies import workloads
 
@@ -38,6 +40,17 @@ def test_what_containers_do_where_a_job_ends_early():
     # B, save: job 1 waits a slot; one container is saved in it; four new ones last just this slot.
     assert container_runs(save) == {(0, 240, True): 1, (0, 180, True): 1, (120, 180, True): 4}
     assert node_seconds(save)[["computing", "overhead", "lost"]].tolist() == [480, 180, 0]
+
+
+def test_saved_containers_are_useful_and_killed_ones_are_lost():
+    """As above: 5 containers of a slot are saved; of two that may be killed one is, after 2."""
+    a, kill = (
+        simulate_filling(EARLY, System.of(6), overhead=0.5, speed=0.8, **WAYS[way])
+        for way in ("A", "B, kill")
+    )
+    of_a, of_kill = (node_hours(schedule) * HOUR for schedule in (a, kill))
+    assert of_a[["useful", "lost"]].tolist() == pytest.approx([780 + 300, 0])
+    assert of_kill[["useful", "lost"]].tolist() == pytest.approx([780 + 180, 120])
 
 
 def test_the_window_cuts_jobs_and_containers():

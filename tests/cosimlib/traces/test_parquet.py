@@ -104,3 +104,19 @@ def test_missing_columns_and_damage_are_refused(fugaku, pm100, tmp_path):
             read_fugaku(tmp_path / "cut.parquet")
     with pytest.raises(FileNotFoundError, match="no trace at"):
         read_fugaku(tmp_path / "missing.parquet")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("read", [read_fugaku, read_pm100])
+@pytest.mark.parametrize(
+    "odd", [np.inf, -1e300, 2.0**63, 2**62, pd.Timestamp("1600-01-01"), True, "x", "inf"]
+)
+def test_a_column_of_odd_values_is_a_workload_or_an_error_without_a_warning(tmp_path, read, odd):
+    whole = fugaku_table() if read is read_fugaku else pm100_table()
+    path = tmp_path / "odd.parquet"
+    for column in whole.columns:
+        whole.assign(**{column: odd}).to_parquet(path, index=False)
+        try:
+            assert len(read(path, verbose=False))
+        except TraceError as error:
+            assert str(path) in str(error)

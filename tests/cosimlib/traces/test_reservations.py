@@ -118,6 +118,37 @@ def test_what_is_missing_is_said(tmp_path):
         read(tmp_path, "ReservationName=a StartTime=2 EndTime=3", log)
     with pytest.raises(TraceError, match=r"reservations\[0\] is int, not a record"):
         read(tmp_path, '{"reservations": [3]}', log)
+    with pytest.raises(TraceError, match=r"reservation without a name: time None; expected"):
+        read(tmp_path, "ReservationName=", log)
+    with pytest.raises(TraceError, match=r"listed.txt: damaged, or not scontrol show reservation"):
+        read(tmp_path, "ReservationName=a StartTime=1e22 EndTime=3 NodeCnt=2", log)
+
+
+def test_flags_that_are_no_list_are_none(tmp_path):
+    one = JSON["reservations"][1] | {"flags": 5}
+    found = read(tmp_path, json.dumps({"reservations": [one]}), log_from("2026-11-23 20:00:00"))
+    assert found["kind"].tolist() == ["reservation"]
+
+
+@pytest.mark.parametrize(
+    ("night", "begins"),
+    [
+        ("2026-10-25", "2026-10-25 00:30"),  # 02:30 comes twice: the first is in summer time
+        ("2026-03-29", "2026-03-29 01:00"),  # 02:30 is left out: clocks show 03:00 next
+    ],
+)
+def test_a_window_in_the_night_in_which_clocks_change(tmp_path, night, begins):
+    listed = f"ReservationName=a StartTime={night}T02:30:00 EndTime={night}T06:00:00 NodeCnt=2"
+    log = log_from(f"{night} 00:00")
+    found = read(tmp_path, listed, log, timezone="Europe/Berlin")
+    start = pd.Timestamp(begins, tz="UTC") - log.began
+    assert found["start"].tolist() == [start.total_seconds()]
+
+
+def test_a_reservation_made_after_its_start_is_known_from_its_start(tmp_path):
+    late = PBS.replace("Nov 23 18:00:00", "Nov 23 21:00:00")
+    found = read(tmp_path, late, log_from("2026-11-23 19:00:00", None))
+    assert found["start"].iloc[0] == found["known_from"].iloc[0] == 3600
 
 
 def planned_by_slurm(lines):

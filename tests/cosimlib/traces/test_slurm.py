@@ -1,6 +1,7 @@
 """Slurm's accounting: two real versions, odd names, odd records, and a field that is wrong."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from cosimlib.traces import TraceError
 from cosimlib.traces.hosts import expand_hosts
 from cosimlib.traces.slurm import read_sacct
+from cosimlib.traces.texts import number
 from tests.cosimlib.traces.reading import DATA, counts
 
 HEADING = (
@@ -287,6 +289,22 @@ def test_too_many_divisions_are_refused_and_not_tried(tmp_path):
 def test_host_lists_of_more_hosts_than_any_machine_are_none():
     assert expand_hosts("n[1-99999999999]") == []
     assert expand_hosts("n[0-99999]m[0-99999]") == []
+
+
+def test_ranges_are_counted_together_before_the_next_is_expanded():
+    ranges = ",".join(["0-999998"] * 60)
+    tracemalloc.start()
+    try:
+        assert expand_hosts(f"n[{ranges}]") == []
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 500e6  # three ranges are; all of them would be 4 GB
+
+
+def test_whole_numbers_of_json_are_exact_up_to_2_to_the_53():
+    assert number(2**53 - 1) == 2**53 - 1
+    assert np.isnan(number(2**53))
 
 
 # What a job asks for per node, and the unit that is scarce

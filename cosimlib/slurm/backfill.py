@@ -1,0 +1,393 @@
+"""Backfill: one pass over the queue; a job that cannot start gets particular nodes later.
+
+Places in Slurm: ``src/plugins/sched/backfill/backfill.c`` (`bf`), and for who could run when,
+``_will_run_test`` and ``_future_run_test`` in ``src/plugins/select/cons_tres/job_test.c`` (`jt`).
+
+1. *The map* (`bf` ``_attempt_backfill``, ``_add_reservation``): slots of time, each with the nodes
+   that no planned job has. It begins at now rounded down to bf_resolution and ends after bf_window.
+   Planned jobs take whole nodes in it, from their start rounded down to their limit rounded up.
+   Running jobs are not in it, but for jobs on whole nodes that this pass starts.
+2. *Times tried*: now, then each time at which a node of the job's partition becomes free in the
+   map. Where none does before the first slot after the job's limit, the end of the next slot.
+3. *Nodes at a time*: those free in all slots from the start to the limit. The end counts: a slot
+   that begins exactly at the limit counts too (``begin_time <= end_time``).
+4. *Running jobs* (`jt`): the job starts now if it fits on these nodes now. Else jobs whose limit is
+   before the time tried are taken as gone; if it fits then, it starts at that time. Else jobs end
+   at their limits, in groups: the first group spans 30 s, from a full half minute on, and each
+   further one twice as much. After each group the job is tried. It starts when the last of the jobs
+   that were on its nodes ends. Jobs that end after the next time to be tried do not count.
+5. *Too late*: if that is after the next time to be tried, or planned jobs have these nodes then,
+   the next time is tried.
+6. A job that can start now starts, by the rules of the main loop, among the nodes of 3. If it
+   cannot, as a job on its nodes has outlived its limit, it is planned from now on.
+7. *Not planned*: jobs with a limit in their way, and jobs that start after the window.
+8. *The pass ends* after bf_max_job_test jobs that came to step 4, after bf_max_job_start starts,
+   and when the map has bf_node_space_size slots (counting each that was ever made). Of a user and a
+   partition it looks at bf_max_job_user and bf_max_job_part jobs.
+
+A pass takes no time here, so that bf_continue, bf_max_time and yields make no difference. Equal
+limits of running jobs are in the order of the jobs. A pass is left out while no job waits.
+"""
+
+import numpy as np
+
+from cosimlib.kernels.jit import kernel
+from cosimlib.slurm.bits import ONE, WORD, exclude, has, include, lowest_of, size_of
+from cosimlib.slurm.limits import SIZE, START, exceeded
+from cosimlib.slurm.selection import choose, count_common, row_of
+from cosimlib.slurm.state import Map, World, drop_started, start
+
+GROUP = 30.0
+"""Seconds of the first group of running jobs."""
+MANY = 200
+"""Running jobs after which a group is cut without trying the job."""
+YEAR = 365 * 86_400.0
+NOT_LATER = -1.0
+"""In the place of the next time to be tried: there is none."""
+
+SKIPPED, PLANNED, STARTED, FULL = range(4)
+
+
+@kernel
+def run_backfill(world: World, now: float) -> None:
+    """One pass: jobs that do not delay those planned before them start, the others are planned."""
+    settings, clock = world.settings[0], world.clock[0]
+    _clear_map(world, now)
+    by_user = np.zeros(clock.users, np.int64)
+    by_partition = np.zeros(world.partitions.size, np.int64)
+    begun = clock.starts
+    clock.plans += 1
+    clock.tested = 0
+    for place in range(clock.waiting):
+        job = world.queue[place]
+        one = world.jobs[job]
+        if clock.tested >= settings.bf_max_job_test:
+            break
+        if one.eligible_time > now or exceeded(world.ledger, one, START) >= 0:
+            continue
+        if settings.bf_max_job_part and by_partition[one.part] >= settings.bf_max_job_part:
+            continue
+        if settings.bf_max_job_user and by_user[one.user] >= settings.bf_max_job_user:
+            continue
+        by_partition[one.part] += 1
+        by_user[one.user] += 1
+        if _place_job(world, job, now) == FULL:
+            break
+        if settings.bf_max_job_start and clock.starts - begun >= settings.bf_max_job_start:
+            break
+    if clock.starts > begun:
+        drop_started(world)
+
+
+@kernel
+def _place_job(world: World, job: int, now: float) -> int:
+    """Start a job, or plan it for the first time that will do."""
+    clock, plan, settings = world.clock[0], world.map, world.settings[0]
+    one, later, was_tested = world.jobs[job], now, False
+    while True:
+        tried = later
+        if tried > clock.map_end:
+            return SKIPPED
+        later = _free_throughout(world, one, tried)
+        begins = np.nan
+        if size_of(plan.common) >= one.nodes:
+            clock.tested += not was_tested
+            was_tested = True
+            begins = _earliest(world, one, tried, later, now)
+        if np.isnan(begins):
+            if later < 0:
+                return SKIPPED
+            continue
+        begins = max(begins, tried)
+        if begins > now:
+            if _is_taken(world, one, begins):
+                later = begins + settings.bf_resolution * (begins == tried)
+                continue
+        else:
+            result = _start_now(world, job, now)
+            if result != PLANNED:
+                return result
+            later = NOT_LATER
+        if later >= 0 and begins > later:
+            continue
+        if begins > now + settings.bf_window or exceeded(world.ledger, one, SIZE) >= 0:
+            return SKIPPED
+        if clock.slots >= settings.bf_node_space_size:
+            return FULL
+        _note_plan(world, one, begins)
+        _reserve(world, _grid(world, begins, 0), _grid(world, begins + one.limit, 1))
+        return PLANNED
+
+
+@kernel
+def _start_now(world: World, job: int, now: float) -> int:
+    """Start a job on nodes that are free in the map, or say that it is to be planned."""
+    one, machine, plan = world.jobs[job], world.machine, world.map
+    if exceeded(world.ledger, one, SIZE) >= 0:
+        return SKIPPED
+    row = row_of(machine, one.request)
+    if count_common(machine.fits[row], plan.common, plan.found) < one.nodes:
+        return PLANNED
+    choose(machine, one.request, plan.found, one.nodes)
+    start(world, job, now)
+    has_room = world.clock[0].slots < world.settings[0].bf_node_space_size
+    if machine.requests[one.request].is_whole and has_room:
+        _reserve(world, plan.slots[0].begin, _grid(world, one.expected_end, 1))
+    return STARTED
+
+
+@kernel
+def _note_plan(world: World, one: np.record, begins: float) -> None:
+    """Note when and where a job is planned."""
+    one.planned_time = begins
+    for number in range(one.nodes):
+        world.machine.places[one.first + number].node = world.machine.chosen[number]
+
+
+@kernel
+def _grid(world: World, time: float, up: int) -> float:
+    """A time rounded down to bf_resolution, or up."""
+    step = world.settings[0].bf_resolution
+    return np.ceil(time / step) * step if up else np.floor(time / step) * step
+
+
+# --- running jobs ---------------------------------------------------------------------------------
+
+
+@kernel
+def _earliest(world: World, one: np.record, tried: float, later: float, now: float) -> float:
+    """When a job could start on the common nodes, chosen with it; NaN where it could not."""
+    machine, plan = world.machine, world.map
+    row = row_of(machine, one.request)
+    if tried <= now and count_common(machine.fits[row], plan.common, plan.found) >= one.nodes:
+        choose(machine, one.request, plan.found, one.nodes)
+        return now
+    if _count_free_by(world, row, tried) >= one.nodes:
+        choose(machine, one.request, plan.found, one.nodes)
+        return now
+    window, anchor = GROUP, NOT_LATER
+    place = _first_after(world, tried)
+    while True:
+        place, last, following, anchor, is_cut = _end_group(world, place, later, anchor, window)
+        if last < 0:
+            return np.nan
+        if not is_cut:
+            if _count_free_by(world, row, last) >= one.nodes:
+                choose(machine, one.request, plan.found, one.nodes)
+                return _last_end(world, one.nodes, tried, last)
+            window *= 2
+            while window <= YEAR and following > anchor + window:
+                window *= 2
+        if following < 0:
+            return np.nan
+
+
+@kernel
+def _end_group(
+    world: World, place: int, later: float, anchor: float, window: float
+) -> tuple[int, float, float, float, bool]:
+    """Let the next group of running jobs end that are on common nodes.
+
+    Returns where the rest begins, the last end (negative for none), the next one (negative for
+    none), from when groups are counted, and whether the group is cut as it has many jobs.
+    """
+    clock, ended, last = world.clock[0], 0, NOT_LATER
+    while place < clock.running:
+        job = world.running[place]
+        end = world.jobs[job].expected_end
+        if later >= 0 and end > later:
+            return place, last, NOT_LATER, anchor, False
+        place += 1
+        if not _is_on_common(world, job):
+            continue
+        if anchor < 0:
+            anchor = (np.floor(end / GROUP) + 1) * GROUP
+        last = end
+        if place >= clock.running:
+            return place, last, NOT_LATER, anchor, False
+        following = world.jobs[world.running[place]].expected_end
+        if following > anchor + window:
+            return place, last, following, anchor, False
+        if ended > MANY:
+            return place, last, following, anchor, True
+        ended += 1
+    return place, last, NOT_LATER, anchor, False
+
+
+@kernel
+def _first_after(world: World, time: float) -> int:
+    """The first of the running jobs whose limit is after a time."""
+    low, high = 0, world.clock[0].running
+    while low < high:
+        middle = (low + high) // 2
+        if world.jobs[world.running[middle]].expected_end <= time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _is_on_common(world: World, job: int) -> bool:
+    """Whether a running job has one of the common nodes."""
+    one = world.jobs[job]
+    for place in range(one.first, one.first + one.nodes):
+        if has(world.map.common, world.machine.places[place].node):
+            return True
+    return False
+
+
+@kernel
+def _count_free_by(world: World, row: int, time: float) -> int:
+    """Find the common nodes on which a request fits once all limits up to a time have passed."""
+    plan, times, size = world.map, world.machine.times[row], 0
+    for number in range(plan.found.size):
+        plan.found[number] = 0
+    for number in range(plan.common.size):
+        word = plan.common[number]
+        while word:
+            node = number * WORD + lowest_of(word)
+            if times[node] <= time:
+                include(plan.found, node)
+                size += 1
+            word = word & (word - ONE)
+    return size
+
+
+@kernel
+def _last_end(world: World, nodes: int, tried: float, latest: float) -> float:
+    """The last end, after the time tried, among jobs on the chosen nodes that end by a time."""
+    machine, last = world.machine, tried
+    for number in range(nodes):
+        place = machine.nodes[machine.chosen[number]].head
+        while place >= 0 and machine.places[place].end <= latest:
+            last = max(last, machine.places[place].end)
+            place = machine.places[place].next
+    return last
+
+
+# --- the map --------------------------------------------------------------------------------------
+
+
+@kernel
+def _clear_map(world: World, now: float) -> None:
+    """A map without planned jobs: one slot, with all nodes."""
+    clock, plan, first = world.clock[0], world.map, world.map.slots[0]
+    clock.slots = 1
+    clock.map_end = _grid(world, now + world.settings[0].bf_window, 0)
+    first.begin, first.end, first.next = _grid(world, now, 0), clock.map_end, 0
+    for number in range(plan.free.shape[1]):
+        plan.free[0, number] = ~np.uint64(0)
+
+
+@kernel
+def _free_throughout(world: World, one: np.record, tried: float) -> float:
+    """Find the common nodes from a time to the job's limit; the next time to try, −1 for none."""
+    plan, slot, later = world.map, 0, NOT_LATER
+    members, end = world.members[one.part], tried + one.limit
+    for number in range(members.size):
+        plan.common[number] = members[number]
+    while True:
+        this, following = plan.slots[slot], plan.slots[slot].next
+        if this.end > tried:
+            if following and later < 0 and _gains(plan, members, slot, following):
+                later = this.end
+            if this.begin > end:
+                if later < 0 and following and plan.slots[following].next:
+                    later = plan.slots[following].end
+                break
+            count_common(plan.common, plan.free[slot], plan.common)
+        slot = following
+        if slot == 0:
+            break
+    count_common(plan.common, world.machine.eligible[one.request], plan.common)
+    return later
+
+
+@kernel
+def _gains(plan: Map, members: np.ndarray, slot: int, following: int) -> bool:
+    """Whether the next slot has a node that the common ones of this slot have not."""
+    for number in range(members.size):
+        here = plan.common[number] & plan.free[slot, number]
+        if members[number] & plan.free[following, number] & ~here:
+            return True
+    return False
+
+
+@kernel
+def _is_taken(world: World, one: np.record, begins: float) -> bool:
+    """Whether a planned job has one of the chosen nodes while this one would run."""
+    plan, chosen = world.map, world.machine.chosen
+    begin, end, slot = _grid(world, begins, 0), _grid(world, begins + one.limit, 1), 0
+    while True:
+        this = plan.slots[slot]
+        if this.end > begin and this.begin < end:
+            for number in range(one.nodes):
+                if not has(plan.free[slot], chosen[number]):
+                    return True
+        slot = this.next
+        if slot == 0:
+            return False
+
+
+@kernel
+def _reserve(world: World, begin: float, end: float) -> None:
+    """Take the chosen nodes out of the map for a time."""
+    plan, settings = world.map, world.settings[0]
+    begin = max(begin, plan.slots[0].begin)
+    end = max(end, begin + settings.bf_resolution)
+    slot, before, after = 0, 0, -1
+    while plan.slots[slot].end < begin:
+        before, slot = slot, plan.slots[slot].next
+        if slot == 0:
+            return
+    if plan.slots[slot].end > begin:
+        _split(world, slot, begin)
+    while True:
+        slot = plan.slots[slot].next
+        if slot == 0:
+            break
+        if end < plan.slots[slot].end:
+            _split(world, slot, end)
+        for number in range(world.machine.count[0].chosen):
+            exclude(plan.free[slot], world.machine.chosen[number])
+        if end == plan.slots[slot].end:
+            after = plan.slots[slot].next or after
+            break
+    _merge_one(plan, before, after)
+
+
+@kernel
+def _split(world: World, slot: int, time: float) -> None:
+    """Split a slot at a time."""
+    clock, plan, this = world.clock[0], world.map, world.map.slots[slot]
+    new = plan.slots[clock.slots]
+    new.begin, new.end, new.next = time, this.end, this.next
+    this.end, this.next = time, clock.slots
+    for number in range(plan.free.shape[1]):
+        plan.free[clock.slots, number] = plan.free[slot, number]
+    clock.slots += 1
+
+
+@kernel
+def _merge_one(plan: Map, before: int, after: int) -> None:
+    """Merge the first two neighboring slots with the same nodes, from one slot to another."""
+    slot = before
+    while slot != after:
+        following = plan.slots[slot].next
+        if following == 0:
+            return
+        if _are_equal(plan.free[slot], plan.free[following]):
+            plan.slots[slot].end = plan.slots[following].end
+            plan.slots[slot].next = plan.slots[following].next
+            return
+        slot = following
+
+
+@kernel
+def _are_equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two sets are equal."""
+    for number in range(one.size):  # noqa: SIM110 (kernels know no generators)
+        if one[number] != other[number]:
+            return False
+    return True

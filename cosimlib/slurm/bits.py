@@ -1,0 +1,72 @@
+"""Sets of nodes as bits in whole words: node 0 is the lowest bit of the first word."""
+
+import numpy as np
+
+from cosimlib.kernels.jit import kernel
+
+WORD = 64
+"""Nodes in a word."""
+ONE = np.uint64(1)
+TWO, FOUR, EIGHT, SIXTEEN, HALF = (np.uint64(shift) for shift in (2, 4, 8, 16, 32))
+PAIRS = np.uint64(0x5555555555555555)
+QUADS = np.uint64(0x3333333333333333)
+BYTES = np.uint64(0x0F0F0F0F0F0F0F0F)
+LAST = np.uint64(0x7F)
+
+
+def words_for(nodes: int) -> int:
+    """How many words a set of so many nodes takes, one at least."""
+    return max(1, -(-nodes // WORD))
+
+
+def sets_of(members: np.ndarray) -> np.ndarray:
+    """Rows of booleans, a column per node, as rows of words."""
+    rows, nodes = members.shape
+    padded = np.zeros((rows, words_for(nodes) * WORD), dtype=bool)
+    padded[:, :nodes] = members
+    packed = np.packbits(padded, axis=1, bitorder="little")
+    return packed.view("<u8").astype(np.uint64)
+
+
+@kernel
+def count_bits(word: np.uint64) -> int:
+    """How many nodes of a word are in the set."""
+    word = word - ((word >> ONE) & PAIRS)
+    word = (word & QUADS) + ((word >> TWO) & QUADS)
+    word = (word + (word >> FOUR)) & BYTES
+    word = word + (word >> EIGHT)
+    word = word + (word >> SIXTEEN)
+    return np.int64((word + (word >> HALF)) & LAST)
+
+
+@kernel
+def size_of(members: np.ndarray) -> int:
+    """How many nodes are in a set."""
+    size = 0
+    for word in members:
+        size += count_bits(word)
+    return size
+
+
+@kernel
+def lowest_of(word: np.uint64) -> int:
+    """The lowest node of a word that is not empty."""
+    return count_bits(~word & (word - ONE))
+
+
+@kernel
+def has(members: np.ndarray, node: int) -> bool:
+    """Whether a node is in a set."""
+    return (members[node // WORD] >> np.uint64(node % WORD)) & ONE == ONE
+
+
+@kernel
+def include(members: np.ndarray, node: int) -> None:
+    """Put a node into a set."""
+    members[node // WORD] = members[node // WORD] | (ONE << np.uint64(node % WORD))
+
+
+@kernel
+def exclude(members: np.ndarray, node: int) -> None:
+    """Take a node out of a set."""
+    members[node // WORD] = members[node // WORD] & ~(ONE << np.uint64(node % WORD))

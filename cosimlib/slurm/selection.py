@@ -1,0 +1,283 @@
+"""Which nodes a job gets: what nodes have idle, where a request fits and when, and which it takes.
+
+Places in Slurm: ``src/plugins/select/cons_tres/job_test.c`` (`jt`) and
+``src/plugins/topology/common/eval_nodes.c`` (`en`).
+
+- A *request* is what a job asks of each node: cores, memory (MB), GPUs, features, whole nodes or
+  not, and a partition. It fits on a node of its partition with these features that has so much
+  idle. A job on whole nodes takes all cores, and needs a node without jobs.
+- *One node* (`jt` ``_get_one_res``): the node of the lowest weight, then the first in order.
+- *Several nodes* (`en` ``_eval_nodes_consec``): runs of neighboring nodes of one weight. While
+  nodes are missing, the job takes from the run of the lowest weight; of equal ones the first that
+  holds all the rest, or one with fewer cores that does; if none does, the one with most cores.
+  Within a run nodes are taken in order; a last single node is the one with fewest cores that are
+  enough.
+- *When* a request fits on a node: as running jobs end at their limits, in the order of their ends.
+  What a node has then depends on this node alone, so that one time per request and node says it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type
+from cosimlib.slurm.bits import ONE, WORD, exclude, has, include, lowest_of, size_of
+
+NOWHERE = -1
+MOST_TIMES = 2**23
+"""Times that are kept at most: rows of requests × nodes."""
+
+NODE = record_type(
+    floats="memory used_memory", integers="cores gpus weight used_cores used_gpus jobs head"
+)
+"""A node, and the first of the list of what jobs hold of it, the earliest end first."""
+REQUEST = record_type(floats="memory", integers="cores gpus is_whole all_memory part")
+"""What a job asks of each node. `all_memory`: of a node's memory it takes all."""
+PLACE = record_type(floats="end", integers="node request next")
+"""A node that a job holds, until its limit, and the next of the node's list."""
+ROW = record_type(integers="request position")
+"""Whose times a row has, and how much of the list of changes it has seen."""
+RUN = record_type(integers="first last nodes cores weight")
+COUNT = record_type(integers="changes chosen")
+
+
+class Machine(NamedTuple):
+    """Nodes, and the requests that come to them.
+
+    `eligible` has the nodes that have a request's features and enough of everything. A row of
+    `times` says when a request fits on each node, −inf for now, and `fits` says where it does now.
+    `changed` lists the nodes that changed lately, round and round. `chosen` lists the nodes of the
+    job that is looked at.
+    """
+
+    nodes: np.recarray
+    requests: np.recarray
+    places: np.recarray
+    eligible: np.ndarray
+    rows: np.recarray
+    times: np.ndarray
+    fits: np.ndarray
+    changed: np.ndarray
+    chosen: np.ndarray
+    runs: np.recarray
+    count: np.recarray
+
+
+@kernel
+def take(machine: Machine, place: int, end: float) -> None:
+    """Let a job hold a node until a time at most."""
+    _change(machine, place, 1)
+    one, node = machine.places[place], machine.nodes[machine.places[place].node]
+    one.end = end
+    before, after = NOWHERE, node.head
+    while after >= 0 and machine.places[after].end <= end:
+        before, after = after, machine.places[after].next
+    one.next = after
+    if before < 0:
+        node.head = place
+    else:
+        machine.places[before].next = place
+
+
+@kernel
+def give_back(machine: Machine, place: int) -> None:
+    """Let a job give a node back."""
+    _change(machine, place, -1)
+    node = machine.nodes[machine.places[place].node]
+    if node.head == place:
+        node.head = machine.places[place].next
+        return
+    before = node.head
+    while machine.places[before].next != place:
+        before = machine.places[before].next
+    machine.places[before].next = machine.places[place].next
+
+
+@kernel
+def _change(machine: Machine, place: int, sign: int) -> None:
+    """Take what a place holds from its node, or give it back, and note the node."""
+    one = machine.places[place]
+    request, node = machine.requests[one.request], machine.nodes[one.node]
+    node.used_cores += sign * (node.cores if request.is_whole else request.cores)
+    node.used_memory += sign * (node.memory if request.all_memory else request.memory)
+    node.used_gpus += sign * request.gpus
+    node.jobs += sign
+    machine.changed[machine.count[0].changes % machine.changed.size] = one.node
+    machine.count[0].changes += 1
+
+
+@kernel
+def row_of(machine: Machine, number: int) -> int:
+    """The row of a request's times, brought up to date."""
+    row = number % machine.rows.size
+    state, changes = machine.rows[row], machine.count[0].changes
+    if state.request != number or changes - state.position >= machine.changed.size:
+        state.request = number
+        for node in range(machine.nodes.size):
+            _look(machine, number, row, node)
+    else:
+        for position in range(state.position, changes):
+            _look(machine, number, row, machine.changed[position % machine.changed.size])
+    state.position = changes
+    return row
+
+
+@kernel
+def _look(machine: Machine, number: int, row: int, node: int) -> None:
+    """Set when a request fits on a node."""
+    machine.times[row, node] = np.inf
+    exclude(machine.fits[row], node)
+    if has(machine.eligible[number], node):
+        time = time_of(machine, number, node)
+        machine.times[row, node] = time
+        if time == -np.inf:
+            include(machine.fits[row], node)
+
+
+@kernel
+def time_of(machine: Machine, number: int, node: int) -> float:
+    """When a request fits on an eligible node, if jobs run until their limits; −inf for now."""
+    request, one = machine.requests[number], machine.nodes[node]
+    cores, gpus, jobs = one.cores - one.used_cores, one.gpus - one.used_gpus, one.jobs
+    memory = one.memory - one.used_memory
+    time, place = -np.inf, one.head
+    while not _is_enough(request, one, cores, memory, gpus, jobs):
+        held = machine.places[place]
+        other = machine.requests[held.request]
+        cores += one.cores if other.is_whole else other.cores
+        memory += one.memory if other.all_memory else other.memory
+        gpus += other.gpus
+        jobs -= 1
+        time, place = held.end, held.next
+    return time
+
+
+@kernel
+def _is_enough(
+    request: np.record, node: np.record, cores: int, memory: float, gpus: int, jobs: int
+) -> bool:
+    """Whether what a node has idle is enough for a request."""
+    if request.is_whole and jobs > 0:
+        return False
+    memory_needed = node.memory if request.all_memory else request.memory
+    return cores >= request.cores and memory >= memory_needed and gpus >= request.gpus
+
+
+@kernel
+def choose(machine: Machine, number: int, members: np.ndarray, wanted: int) -> None:
+    """List in `chosen` which nodes of a set, that has enough of them, a job takes."""
+    machine.count[0].chosen = 0
+    if wanted == 1:
+        _take_node(machine, _lightest(machine, members))
+        return
+    request = machine.requests[number]
+    runs = _find_runs(machine, request, members)
+    missing, cores = wanted, wanted * request.cores
+    while missing > 0 and runs > 0:
+        best = _best_run(machine.runs, runs, missing, cores)
+        run = machine.runs[best]
+        if missing == 1:
+            node = _tightest(machine, request, members, run, cores)
+            if node >= 0:
+                _take_node(machine, node)
+                return
+        for node in range(run.first, run.last + 1):
+            if missing <= 0 and cores <= 0:
+                break
+            if missing > 0 and has(members, node):
+                _take_node(machine, node)
+                missing -= 1
+                cores -= _cores_on(machine, request, node)
+        run.nodes = 0
+
+
+@kernel
+def _take_node(machine: Machine, node: int) -> None:
+    """Add a node to the chosen ones."""
+    machine.chosen[machine.count[0].chosen] = node
+    machine.count[0].chosen += 1
+
+
+@kernel
+def _cores_on(machine: Machine, request: np.record, node: int) -> int:
+    """Cores that a request takes of a node."""
+    return machine.nodes[node].cores if request.is_whole else request.cores
+
+
+@kernel
+def _lightest(machine: Machine, members: np.ndarray) -> int:
+    """The node of the lowest weight, then the first."""
+    best = NOWHERE
+    for number in range(members.size):
+        word = members[number]
+        while word:
+            node = number * WORD + lowest_of(word)
+            if best < 0 or machine.nodes[node].weight < machine.nodes[best].weight:
+                best = node
+            word = word & (word - ONE)
+    return best
+
+
+@kernel
+def _find_runs(machine: Machine, request: np.record, members: np.ndarray) -> int:
+    """List the runs of neighboring nodes of one weight in a set; how many there are."""
+    size, previous = 0, NOWHERE - 1
+    for number in range(members.size):
+        word = members[number]
+        while word:
+            node = number * WORD + lowest_of(word)
+            weight = machine.nodes[node].weight
+            if node != previous + 1 or machine.runs[size - 1].weight != weight:
+                run = machine.runs[size]
+                run.first, run.nodes, run.cores, run.weight = node, 0, 0, weight
+                size += 1
+            run = machine.runs[size - 1]
+            run.last = node
+            run.nodes += 1
+            run.cores += _cores_on(machine, request, node)
+            previous = node
+            word = word & (word - ONE)
+    return size
+
+
+@kernel
+def _best_run(runs: np.recarray, size: int, missing: int, cores: int) -> int:
+    """The run to take from next, while some have nodes."""
+    best, best_is_enough = NOWHERE, False
+    for number in range(size):
+        run = runs[number]
+        if run.nodes == 0:
+            continue
+        is_enough = run.cores >= cores and run.nodes >= missing
+        is_better = best < 0 or run.weight < runs[best].weight
+        if not is_better and run.weight == runs[best].weight:
+            if is_enough:
+                is_better = not best_is_enough or run.cores < runs[best].cores
+            else:
+                is_better = run.cores > runs[best].cores
+        if is_better:
+            best, best_is_enough = number, is_enough
+    return best
+
+
+@kernel
+def _tightest(
+    machine: Machine, request: np.record, members: np.ndarray, run: np.record, cores: int
+) -> int:
+    """The first node of a run with the fewest cores that are enough; −1 if none has enough."""
+    best = NOWHERE
+    for node in range(run.first, run.last + 1):
+        if not has(members, node) or _cores_on(machine, request, node) < cores:
+            continue
+        if best < 0 or _cores_on(machine, request, node) < _cores_on(machine, request, best):
+            best = node
+    return best
+
+
+@kernel
+def count_common(one: np.ndarray, other: np.ndarray, result: np.ndarray) -> int:
+    """Set `result` to what two sets have in common; its size."""
+    for number in range(one.size):
+        result[number] = one[number] & other[number]
+    return size_of(result)

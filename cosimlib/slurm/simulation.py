@@ -1,0 +1,465 @@
+"""Slurm's scheduler, simulated from a site's configuration.
+
+The rules stand where they are simulated: jobs and refusals (`jobs`), limits (`limits`), priorities
+(`priority`), fair share (`fairshare`), nodes that a job gets (`selection`), `backfill`.
+There is no preemption yet. This module has the order of events and the *main loop* (``schedule``,
+``_schedule`` in ``src/slurmctld/job_scheduler.c``).
+
+At an instant, in this order: jobs end; usage and priorities are brought up to date, if it is time;
+jobs are submitted; the main loop runs; backfill runs. Clocks start at the first submission.
+
+- The main loop runs when a job was submitted or ended, and every `sched_interval` over the full
+  queue. Otherwise it stops after `default_queue_depth` + 1 jobs (the source counts so).
+- The queue is ordered by the partition's tier, then priority, submission and number.
+- For each job in turn: it is passed over if its partition has failed already or a limit is in its
+  way. If it fits, it starts. If not, its partition has failed: none of its nodes are available any
+  more in this pass, also not to other partitions that have them.
+- `partition_job_depth` jobs of a partition are looked at, at most.
+- Before its `eligible_time` a job is in the queue and is not looked at.
+
+Differences from Slurm, beside those that a site lists in `not_modeled`
+------------------------------------------------------------------------
+Passes take no time and see all that happened. Slurm tries batch jobs up to `batch_sched_delay`
+(3 s) after their submission. Nodes are free as soon as a job ends, without an epilog. Jobs take the
+same number of cores on each node. Sockets, cores of a socket, switches (``topology/tree``),
+licences, reservations, arrays, heterogeneous jobs, dependencies and holds do not exist: a workload
+gives a job's `eligible_time` instead. Of a list of partitions the first one counts. Jobs that could
+never run are refused, where Slurm may keep them waiting.
+"""
+
+import numpy as np
+import pandas as pd
+
+from cosimlib import checks as check
+from cosimlib.kernels import heap
+from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import records
+from cosimlib.slurm.backfill import run_backfill
+from cosimlib.slurm.bits import sets_of, words_for
+from cosimlib.slurm.fairshare import (
+    add_usage,
+    decay_usage,
+    rank_users,
+    set_classic_factors,
+    set_effective_usage,
+    tree_of,
+)
+from cosimlib.slurm.jobs import Jobs, gpus_of, jobs_of
+from cosimlib.slurm.limits import REFUSED, RUNS, SIZE, START, SUBMISSION, count_job, exceeded
+from cosimlib.slurm.priority import set_parts, set_priority
+from cosimlib.slurm.schedule import SlurmSchedule
+from cosimlib.slurm.selection import (
+    COUNT,
+    MOST_TIMES,
+    NODE,
+    PLACE,
+    ROW,
+    RUN,
+    Machine,
+    choose,
+    count_common,
+    row_of,
+)
+from cosimlib.slurm.site import Site
+from cosimlib.slurm.sorting import sort_items
+from cosimlib.slurm.state import (
+    CLASS,
+    CLOCK,
+    KEY,
+    PART,
+    SETTINGS,
+    SLOT,
+    Map,
+    World,
+    drop_started,
+    enqueue,
+    start,
+    stop,
+)
+from cosimlib.units import DAY
+from cosimlib.workload import Workload, check_workload
+
+LN2 = 0.693
+"""As Slurm has it."""
+
+
+def simulate(workload: Workload, site: Site) -> SlurmSchedule:
+    """What Slurm would do with the jobs of a workload on a site.
+
+    Parameters
+    ----------
+    workload : Workload
+        The columns that count are listed in `cosimlib.slurm.jobs`. Times are seconds; second 0 is
+        at a full minute, as backfill plans on full minutes.
+    site : Site
+
+    Returns
+    -------
+    SlurmSchedule
+        Starts, ends and nodes; which jobs were refused and why; priorities at the start.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        If a column has a value that is none.
+    ValueError
+        If the site has no partitions, or its tree of accounts has a gap.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cosimlib as cs
+    >>> from cosimlib.slurm import Node, Partition, Site
+    >>> nodes = tuple(Node(f"n{number}", cores=4, memory=8192) for number in range(2))
+    >>> site = Site("two nodes", nodes, {"main": Partition("main", nodes=(0, 1), max_time=3600)})
+    >>> times = {"submit_time": [0, 1, 2], "run_time": 100, "requested_time": [600, 600, 7200]}
+    >>> jobs = pd.DataFrame(times | {"nodes": [1, 2, 1], "cores": 4, "memory": 8})
+    >>> schedule = cs.slurm.simulate(cs.Workload(jobs, "three jobs"), site)
+    >>> schedule.jobs[["start_time", "end_time"]]
+       start_time  end_time
+    0         0.0     100.0
+    1       100.0     200.0
+    2         NaN       NaN
+    >>> schedule.refused
+       job              reason
+    0    2  PartitionTimeLimit
+    """
+    check_workload(workload)
+    check.instance("site", site, Site)
+    if not site.partitions:
+        raise ValueError(f"{site.name}: a site without partitions; expected one at least")
+    world, jobs = world_of(workload, site)
+    simulate_events(world)
+    reasons = jobs.reasons.copy()
+    late = (jobs.table.state == REFUSED) & (reasons == "")
+    reasons[late] = [jobs.words[number] for number in jobs.table.reason[late]]
+    return SlurmSchedule.of(workload, site, jobs.table, world.machine.places, reasons)
+
+
+def plan(workload: Workload, site: Site) -> pd.DataFrame:
+    """When and where one pass of backfill plans the jobs of a workload on the idle site.
+
+    Parameters
+    ----------
+    workload : Workload
+        All jobs are in the queue when the pass begins, at the last submission.
+    site : Site
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per job: `start` (s; now for jobs that start at once, NaN for those that are not
+        planned) and `nodes`, a tuple of numbers.
+    """
+    world, _ = world_of(workload, site)
+    jobs, now = world.jobs, float(world.jobs.submit_time.max())
+    plan_jobs(world, now)
+    start_time = np.where(jobs.state == RUNS, now, jobs.planned_time)
+    nodes = [
+        tuple(sorted(world.machine.places.node[first : first + size].tolist())) if planned else ()
+        for first, size, planned in zip(jobs.first, jobs.nodes, ~np.isnan(start_time), strict=True)
+    ]
+    return pd.DataFrame({"start": start_time, "nodes": nodes})
+
+
+def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
+    """The state before the first job."""
+    tree, branches = tree_of(site) if site.associations else tree_of(Site("", (), {}))
+    jobs = jobs_of(workload, site, branches)
+    set_parts(jobs, site)
+    n, table = len(workload), jobs.table
+    first = float(table.submit_time.min()) if n else 0.0
+    partitions = list(site.partitions.values())
+    members = np.array([np.isin(np.arange(len(site.nodes)), one.nodes) for one in partitions])
+    parts = records(len(partitions), PART, max_time=[one.max_time for one in partitions])
+    parts.tier = [one.tier for one in partitions]
+    classes = records(len(site.qos), CLASS)
+    world = World(
+        jobs=table,
+        ends=records(n, KEY, place=-1),
+        heap=heap.empty(n),
+        queue=np.empty(n, np.int64),
+        running=np.empty(n, np.int64),
+        room=np.empty(n, np.int64),
+        machine=machine_of(site, jobs),
+        map=map_of(site),
+        tree=tree,
+        ledger=jobs.ledger,
+        partitions=parts,
+        tiers=parts.tier.astype(np.float64),
+        members=sets_of(members),
+        classes=classes,
+        preempts=np.zeros((len(site.qos) + 1, len(site.qos) + 1), np.bool_),
+        resets=resets_of(workload, site, first),
+        settings=settings_of(site),
+        clock=records(
+            1,
+            CLOCK,
+            next_full=first,
+            next_backfill=first + site.scheduler.bf_interval,
+            next_period=first,
+            last_pass=-np.inf,
+            last_period=np.nan,
+            users=table.user.max() + 2 if n else 1,
+        ),
+    )
+    return world, jobs
+
+
+def machine_of(site: Site, jobs: Jobs) -> Machine:
+    """Idle nodes, and the requests that come to them."""
+    nodes = records(
+        len(site.nodes), NODE, head=-1, cores=[one.cores for one in site.nodes],
+        memory=[one.memory for one in site.nodes], weight=[one.weight for one in site.nodes],
+        gpus=[gpus_of(one.gres) for one in site.nodes],
+    )  # fmt: skip
+    size = max(1, len(nodes))
+    rows = max(1, min(len(jobs.requests), MOST_TIMES // size))
+    places = int(jobs.table.nodes.sum())
+    return Machine(
+        nodes=nodes,
+        requests=jobs.requests,
+        places=records(places, PLACE, node=-1),
+        eligible=jobs.eligible,
+        rows=records(rows, ROW, request=-1),
+        times=np.full((rows, len(nodes)), np.inf),
+        fits=np.zeros((rows, words_for(len(nodes))), np.uint64),
+        changed=np.zeros(2 * size, np.int64),
+        chosen=np.zeros(size, np.int64),
+        runs=records(size, RUN),
+        count=records(1, COUNT),
+    )
+
+
+def map_of(site: Site) -> Map:
+    """Room for backfill's map."""
+    scheduler, words = site.scheduler, words_for(len(site.nodes))
+    slots = (scheduler.bf_node_space_size or scheduler.bf_max_job_test) + 3
+    free = np.zeros((slots, words), np.uint64)
+    return Map(records(slots, SLOT), free, np.zeros(words, np.uint64), np.zeros(words, np.uint64))
+
+
+def settings_of(site: Site) -> np.recarray:
+    """The site's settings as numbers."""
+    weights, scheduler = site.priority, site.scheduler
+    half_life = weights.half_life
+    names = (
+        "interval", "least_interval", "queue_depth", "partition_depth", "bf_interval", "bf_window",
+        "bf_resolution", "bf_max_job_test", "bf_max_job_user", "bf_max_job_part",
+        "bf_max_job_start", "over_time_limit", "kill_wait",
+    )  # fmt: skip
+    return records(
+        1, SETTINGS, age=weights.age, fair_share=weights.fair_share, max_age=weights.max_age,
+        decay=1 - LN2 / half_life if half_life > 0 else 1.0, period=weights.period,
+        damping=weights.damping, multifactor=weights.multifactor, fair_tree=weights.fair_tree,
+        backfill=scheduler.backfill, youngest_first=site.preemption.youngest_first,
+        bf_node_space_size=scheduler.bf_node_space_size or scheduler.bf_max_job_test,
+        **{name: getattr(scheduler, name) for name in names},
+    )  # fmt: skip
+
+
+RESETS = {"DAILY": "D", "WEEKLY": "W-SUN", "MONTHLY": "MS", "QUARTERLY": "QS", "YEARLY": "YS"}
+"""Periods of resets and their name in pandas: at midnight, weeks begin on Sunday."""
+
+
+def resets_of(workload: Workload, site: Site, first: float) -> np.ndarray:
+    """When usage is forgotten (s); for a year after the last submission.
+
+    Where the workload does not know its date, second 0 is the midnight of a Sunday, January 1.
+    """
+    kind = site.priority.reset.upper()
+    check.that(
+        "reset", kind, kind in {"NONE", "NOW", *RESETS}, f"NONE, NOW or one of {', '.join(RESETS)}"
+    )
+    if kind == "NOW":
+        return np.array([first])
+    if kind == "NONE" or not len(workload):
+        return np.array([])
+    began = workload.began if workload.began is not None else pd.Timestamp("2023-01-01")
+    began = began.tz_localize(None) if began.tzinfo is not None else began
+    last = began + pd.Timedelta(seconds=float(workload.jobs["submit_time"].iloc[-1]) + 366 * DAY)
+    days = pd.date_range(began.normalize(), last, freq=RESETS[kind])
+    seconds = (days - began).total_seconds().to_numpy()
+    return seconds[seconds > first]
+
+
+# --- events ---------------------------------------------------------------------------------------
+
+
+@kernel
+def simulate_events(world: World) -> None:
+    """Simulate until all jobs have ended, or those that wait can never start."""
+    clock, settings = world.clock[0], world.settings[0]
+    while True:
+        now = _next_instant(world)
+        if now == np.inf:
+            return
+        while world.heap.state.length and world.ends[world.heap.items[0]].key <= now:
+            _finish(world, world.heap.items[0], now)
+        while clock.next_period <= now:
+            _update(world, clock.next_period)
+            clock.next_period += settings.period
+        _submit(world, now)
+        _schedule(world, now)
+
+
+@kernel
+def plan_jobs(world: World, now: float) -> None:
+    """One pass of backfill over all jobs."""
+    _update(world, now)
+    _submit(world, now)
+    run_backfill(world, now)
+
+
+@kernel
+def _next_instant(world: World) -> float:
+    """When something happens next; infinity for never."""
+    clock, settings = world.clock[0], world.settings[0]
+    instant = np.inf
+    if clock.submitted < world.jobs.size:
+        instant = world.jobs[clock.submitted].submit_time
+    if world.heap.state.length:
+        instant = min(instant, world.ends[world.heap.items[0]].key)
+    if clock.waiting == 0:
+        return instant
+    if instant == np.inf and clock.stuck:
+        return instant
+    instant = min(instant, clock.next_period, clock.next_full)
+    if clock.is_requested:
+        instant = min(instant, clock.last_pass + settings.least_interval)
+    if settings.backfill:
+        instant = min(instant, clock.next_backfill)
+    return instant
+
+
+@kernel
+def _finish(world: World, job: int, now: float) -> None:
+    """End a job, and count its usage since the last period."""
+    one = world.jobs[job]
+    _use(world, one, now)
+    stop(world, job, now)
+
+
+@kernel
+def _use(world: World, one: np.record, now: float) -> None:
+    """Add what a running job used since the last period to its association and those above."""
+    if one.association < 0 or world.tree.branches.size == 0:
+        return
+    seconds = max(0.0, now - max(one.began, world.clock[0].last_period))
+    billed = seconds * world.settings[0].decay ** seconds * one.billing * one.usage_factor
+    add_usage(world.tree.branches, one.association, billed)
+
+
+@kernel
+def _update(world: World, now: float) -> None:
+    """Decay usage, add that of running jobs, and bring fair share and priorities up to date."""
+    clock, settings, tree = world.clock[0], world.settings[0], world.tree
+    if clock.resets < world.resets.size and now >= world.resets[clock.resets]:
+        decay_usage(tree.branches, 0.0)
+        while clock.resets < world.resets.size and now >= world.resets[clock.resets]:
+            clock.resets += 1
+    if now > clock.last_period:
+        decay_usage(tree.branches, settings.decay ** (now - clock.last_period))
+        for place in range(clock.running):
+            _use(world, world.jobs[world.running[place]], now)
+    clock.last_period = now
+    if not settings.multifactor:
+        return
+    if tree.branches.size and settings.fair_tree:
+        rank_users(tree)
+    elif tree.branches.size:
+        set_effective_usage(tree)
+        set_classic_factors(tree, settings.damping)
+    queue = world.queue[: clock.waiting]
+    for job in queue:
+        set_priority(world.jobs, job, tree, settings, world.tiers, now)
+    sort_items(queue, world.jobs.rank, world.jobs.submit_time, world.room)
+    clock.last_change = now
+
+
+@kernel
+def _submit(world: World, now: float) -> None:
+    """Take the jobs that are submitted by now, or refuse them."""
+    clock, jobs = world.clock[0], world.jobs
+    while clock.submitted < jobs.size and jobs[clock.submitted].submit_time <= now:
+        job = clock.submitted
+        clock.submitted += 1
+        if jobs[job].state == REFUSED:
+            continue
+        limit = exceeded(world.ledger, jobs[job], SUBMISSION)
+        if limit >= 0:
+            jobs[job].state, jobs[job].reason = REFUSED, world.ledger.limits[limit].reason
+            continue
+        count_job(world.ledger, jobs[job], True, 1)
+        set_priority(jobs, job, world.tree, world.settings[0], world.tiers, now)
+        enqueue(world, job)
+        clock.is_requested = 1
+        clock.last_change = now
+
+
+@kernel
+def _schedule(world: World, now: float) -> None:
+    """Run the main loop and backfill, whatever is due."""
+    clock, settings = world.clock[0], world.settings[0]
+    is_full = now >= clock.next_full
+    if is_full:
+        clock.next_full = _after(clock.next_full, settings.interval, now)
+    if clock.waiting and (
+        is_full or (clock.is_requested and now >= clock.last_pass + settings.least_interval)
+    ):
+        before = clock.starts
+        clock.is_requested = 0
+        clock.last_pass = now
+        clock.passes += 1
+        run_main_loop(world, now, is_full)
+        clock.stuck = is_full and clock.starts == before
+    if settings.backfill and now >= clock.next_backfill:
+        clock.next_backfill = _after(clock.next_backfill, settings.bf_interval, now)
+        if clock.waiting:
+            run_backfill(world, now)
+
+
+@kernel
+def _after(due: float, interval: float, now: float) -> float:
+    """The next time after now at which something is due every so often."""
+    return due + (np.floor((now - due) / interval) + 1) * interval
+
+
+# --- main loop ------------------------------------------------------------------------------------
+
+
+@kernel
+def run_main_loop(world: World, now: float, is_full: bool) -> None:
+    """One pass over the queue: jobs start in order, each partition up to the first that cannot."""
+    clock, settings, machine = world.clock[0], world.settings[0], world.machine
+    failed = np.zeros(world.partitions.size, np.int64)
+    looked_at = np.zeros(world.partitions.size, np.int64)
+    available = ~np.zeros(world.members.shape[1], np.uint64)
+    found = np.empty_like(available)
+    depth, begun = 0, clock.starts
+    for place in range(clock.waiting):
+        job = world.queue[place]
+        one = world.jobs[job]
+        if one.eligible_time > now:
+            continue
+        looked_at[one.part] += 1
+        if settings.partition_depth and looked_at[one.part] > settings.partition_depth:
+            continue
+        if not is_full and depth > settings.queue_depth:
+            break
+        depth += 1
+        if failed[one.part] or exceeded(world.ledger, one, START) >= 0:
+            continue
+        if count_common(world.members[one.part], available, found) >= one.nodes:
+            if exceeded(world.ledger, one, SIZE) >= 0:
+                continue
+            row = row_of(machine, one.request)
+            if count_common(machine.fits[row], available, found) >= one.nodes:
+                choose(machine, one.request, found, one.nodes)
+                start(world, job, now)
+                continue
+        failed[one.part] = 1
+        for number in range(available.size):
+            available[number] &= ~world.members[one.part, number]
+    if clock.starts > begun:
+        drop_started(world)

@@ -1,0 +1,152 @@
+"""What the simulator knows at an instant: jobs, the queue, who runs where, the settings."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlib.kernels import heap
+from cosimlib.kernels.heap import Heap
+from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.records import record_type
+from cosimlib.slurm.fairshare import Tree
+from cosimlib.slurm.limits import ENDED, RUNS, WAITS, Ledger, count_job
+from cosimlib.slurm.selection import Machine, give_back, take
+from cosimlib.slurm.sorting import precedes
+
+SETTINGS = record_type(
+    floats="age fair_share max_age decay period interval least_interval damping "
+    "bf_interval bf_window bf_resolution kill_wait over_time_limit",
+    integers="multifactor fair_tree queue_depth partition_depth backfill bf_max_job_test "
+    "bf_max_job_user bf_max_job_part bf_max_job_start bf_node_space_size preempts youngest_first",
+)
+CLOCK = record_type(
+    floats="next_full next_backfill next_period last_pass last_period last_change map_end",
+    integers="submitted waiting running is_requested resets passes plans stuck starts "
+    "slots tested users",
+)
+"""When what is due, how long the lists are, and how many passes there were."""
+KEY = heap.ROW
+MODES = ("OFF", "CANCEL", "REQUEUE")
+OFF, CANCEL, REQUEUE = range(3)
+PART = record_type(floats="grace_time max_time", integers="tier qos mode")
+"""A partition. `qos` is that of the partition, −1 for none."""
+CLASS = record_type(floats="exempt_time grace_time", integers="priority mode")
+"""A quality of service."""
+
+
+SLOT = record_type(floats="begin end", integers="next")
+"""A slot of backfill's map, and the next one; 0 for none."""
+
+
+class Map(NamedTuple):
+    """Backfill's slots in a list that begins with slot 0, the nodes free in each, and sets."""
+
+    slots: np.recarray
+    free: np.ndarray
+    common: np.ndarray
+    found: np.ndarray
+
+
+class World(NamedTuple):
+    """The state of a simulation.
+
+    `queue` lists waiting jobs in order and `running` those that run, by their limit; the clock says
+    how many there are. `ends` and `heap` have the jobs that run, by their real end.
+    `members` has the nodes of each partition. `preempts` says whose jobs a QOS may preempt.
+    `resets` lists when usage is forgotten. `attempts` lists the runs that were preempted.
+    """
+
+    jobs: np.recarray
+    ends: np.recarray
+    heap: Heap
+    queue: np.ndarray
+    running: np.ndarray
+    room: np.ndarray
+    machine: Machine
+    map: Map
+    tree: Tree
+    ledger: Ledger
+    partitions: np.recarray
+    tiers: np.ndarray
+    members: np.ndarray
+    classes: np.recarray
+    preempts: np.ndarray
+    resets: np.ndarray
+    settings: np.recarray
+    clock: np.recarray
+
+
+@kernel
+def enqueue(world: World, job: int) -> None:
+    """Put a job into the queue, where its rank says."""
+    clock, jobs = world.clock[0], world.jobs
+    place = clock.waiting
+    while place > 0 and precedes(jobs.rank, jobs.submit_time, job, world.queue[place - 1]):
+        world.queue[place] = world.queue[place - 1]
+        place -= 1
+    world.queue[place] = job
+    clock.waiting += 1
+
+
+@kernel
+def drop_started(world: World) -> None:
+    """Take the jobs that do not wait any more out of the queue."""
+    clock, kept = world.clock[0], 0
+    for place in range(clock.waiting):
+        job = world.queue[place]
+        if world.jobs[job].state == WAITS:
+            world.queue[kept] = job
+            kept += 1
+    clock.waiting = kept
+
+
+@kernel
+def start(world: World, job: int, now: float) -> None:
+    """Let a job begin on the chosen nodes."""
+    clock, machine, one = world.clock[0], world.machine, world.jobs[job]
+    one.state, one.began, one.expected_end = RUNS, now, now + one.limit
+    if np.isnan(one.start_time):
+        one.start_time = now
+    for number in range(one.nodes):
+        place = one.first + number
+        machine.places[place].node = machine.chosen[number]
+        machine.places[place].request = one.request
+        take(machine, place, one.expected_end)
+    count_job(world.ledger, one, False, 1)
+    heap.push(world.ends, world.heap, job, now + one.run_time)
+    place = clock.running
+    while place > 0 and _ends_later(world.jobs, world.running[place - 1], job):
+        world.running[place] = world.running[place - 1]
+        place -= 1
+    world.running[place] = job
+    clock.running += 1
+    clock.starts += 1
+    clock.last_change = now
+
+
+@kernel
+def stop(world: World, job: int, now: float) -> None:
+    """End a job's run: give its nodes back."""
+    clock, one = world.clock[0], world.jobs[job]
+    one.state, one.end_time = ENDED, now
+    heap.remove(world.ends, world.heap, job)
+    for place in range(one.first, one.first + one.nodes):
+        give_back(world.machine, place)
+    count_job(world.ledger, one, False, -1)
+    count_job(world.ledger, one, True, -1)
+    place = 0
+    while world.running[place] != job:
+        place += 1
+    clock.running -= 1
+    for later in range(place, clock.running):
+        world.running[later] = world.running[later + 1]
+    clock.is_requested = 1
+    clock.last_change = now
+
+
+@kernel
+def _ends_later(jobs: np.recarray, one: int, other: int) -> bool:
+    """Whether a job's limit ends after that of another; of equal ones the later job is later."""
+    if jobs[one].expected_end != jobs[other].expected_end:
+        return jobs[one].expected_end > jobs[other].expected_end
+    return one > other

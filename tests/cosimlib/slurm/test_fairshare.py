@@ -1,0 +1,33 @@
+"""Fair share: Slurm's own test of the classic kind, Fair Tree by hand, and what must not change."""
+
+import pandas as pd
+import pytest
+
+from cosimlib.slurm import fair_shares
+from cosimlib.slurm.site import Association, PrioritySettings, Site
+
+COLUMNS = ("norm_shares", "norm_usage", "effective_usage", "factor")
+
+
+def site_of(*associations, **priority):
+    return Site("tree", (), {}, associations=associations, priority=PrioritySettings(**priority))
+
+
+def test_classic_fair_share_is_that_of_test_130_2_of_slurm(oracle_path):
+    table = pd.read_csv(oracle_path("slurm/fairshare-classic.csv"), dtype={"shares": str}).fillna(
+        ""
+    )
+    associations, usage = [], {}
+    for row in table.itertuples():
+        shares = None if row.shares == "parent" else int(row.shares or 1)
+        if row.is_user:
+            associations.append(Association(row.parent, row.name, row.parent, shares))
+            usage[row.parent, row.name] = float(row.usage)
+        else:
+            associations.append(Association(row.name, "", row.parent, shares))
+    got = fair_shares(site_of(*associations, fair_tree=False), usage).set_index("user")
+    users = table[table["is_user"] == 1].set_index("name")
+    assert len(users) == 12
+    for column in COLUMNS:
+        expected = users[column].astype(float)
+        assert got.loc[users.index, column].to_numpy() == pytest.approx(expected, abs=1e-6)
