@@ -5,6 +5,7 @@ from kernel to kernel costs time to compile, and the fields of a row lie togethe
 """
 
 import numpy as np
+import numpy.typing as npt
 
 
 def record_type(*, floats: str = "", integers: str = "") -> np.dtype:
@@ -13,9 +14,7 @@ def record_type(*, floats: str = "", integers: str = "") -> np.dtype:
     return np.dtype(fields + [(name, "i8") for name in integers.split()])
 
 
-def records(
-    n: int | tuple[int, int], dtype: np.dtype, **columns: np.ndarray | float
-) -> np.recarray:
+def records(n: int | tuple[int, int], dtype: np.dtype, **columns: npt.ArrayLike) -> np.recarray:
     """Records of zeros, but for the columns that are named."""
     table = np.zeros(n, dtype).view(np.recarray)
     for name, values in columns.items():

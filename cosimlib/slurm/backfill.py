@@ -349,7 +349,7 @@ def _reserve(world: World, begin: float, end: float) -> None:
             break
         if end < plan.slots[slot].end:
             _split(world, slot, end)
-        for number in range(world.machine.count[0].chosen):
+        for number in range(world.machine.counts[0].chosen):
             exclude(plan.free[slot], world.machine.chosen[number])
         if end == plan.slots[slot].end:
             after = plan.slots[slot].next or after

@@ -36,7 +36,7 @@ def count_bits(word: np.uint64) -> int:
     word = (word + (word >> FOUR)) & BYTES
     word = word + (word >> EIGHT)
     word = word + (word >> SIXTEEN)
-    return np.int64((word + (word >> HALF)) & LAST)
+    return np.int64((word + (word >> HALF)) & LAST)  # type: ignore[return-value]
 
 
 @kernel

@@ -80,7 +80,7 @@ def tree_of(site: Site) -> tuple[Tree, dict[tuple[str, str], int]]:
         _share(
             branches,
             branches[number],
-            [branches[other] for other in members[branches[number].group]],
+            branches[members[branches[number].group]],
         )
     return Tree(branches, children), row
 
@@ -165,7 +165,7 @@ def _ordered(name: str, associations: tuple[Association, ...]) -> list[Associati
     return [*done.values(), *(one for one in associations if one.user)]
 
 
-def _share(branches: np.recarray, branch: np.record, siblings: list[np.record]) -> None:
+def _share(branches: np.recarray, branch: np.record, siblings: np.ndarray) -> None:
     """Set what an association has of its siblings' shares, and of all shares."""
     branch.level_shares = sum(one.shares for one in siblings if not one.is_parents)
     above = branches[branch.group].norm_shares

@@ -16,7 +16,7 @@ knows, `account` (missing: the user's first), `qos` (missing: the association's 
   partition, the QOS or the account never allows, and what no set of nodes has.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,7 @@ from cosimlib.slurm.limits import (
     MEMORY,
     NODES,
     REFUSED,
+    START,
     WAITS,
     Ledger,
     Owner,
@@ -342,7 +343,7 @@ def _requests(asked: pd.DataFrame, site: Site) -> tuple[np.recarray, np.ndarray,
     return requests, sets_of(eligible), number
 
 
-def gpus_of(gres: dict[str, int]) -> int:
+def gpus_of(gres: Mapping[str, int]) -> int:
     """GPUs among generic resources, whatever their type."""
     return sum(count for name, count in gres.items() if name.split(":")[0] == "gpu")
 
@@ -356,7 +357,7 @@ def _featured(site: Site, constraint: str) -> np.ndarray:
 # --- refusals -------------------------------------------------------------------------------------
 
 
-def _refusals(asked, site, owners, group, bounds, members, eligible, number) -> np.ndarray:  # type: ignore[no-untyped-def]
+def _refusals(asked, site, owners, group, bounds, members, eligible, number) -> np.ndarray:
     """Slurm's word for why each job is refused; empty for jobs that are taken."""
     reasons = np.full(len(asked), "", dtype=object)
 
@@ -374,7 +375,7 @@ def _refusals(asked, site, owners, group, bounds, members, eligible, number) -> 
     refuse((asked["nodes"] > most) | (asked["nodes"] < least), "PartitionNodeLimit")
     wall = [wall_time_limit(site, owner, members) for owner in owners]
     for word in {word for _, word in wall if word}:
-        allowed = np.array([most if other == word else np.inf for most, other in wall])
+        allowed = np.array([limit if other == word else np.inf for limit, other in wall])
         refuse(asked["limit"] > allowed[group], word)
     amounts = {
         CPU: asked["cpus"],
@@ -383,38 +384,41 @@ def _refusals(asked, site, owners, group, bounds, members, eligible, number) -> 
         GPU: asked["gpus"] * asked["nodes"],
     }
     for owner, each in enumerate(bounds):
-        for resource, (most, word) in largest_sizes(each).items():
+        for one in each:
+            if one.stage == START and one.most < 1:
+                refuse(group == owner, one.reason)
+        for resource, (largest, word) in largest_sizes(each).items():
             if resource in amounts:
-                refuse((group == owner) & (amounts[resource] > most), word)
+                refuse((group == owner) & (amounts[resource] > largest), word)
     enough = np.array([size_of(row) for row in eligible])[number] if len(asked) else group
     refuse(asked["nodes"] > enough, "BadConstraints")
     return reasons
 
 
-def _refuse_owners(asked, site, owners, group, members, refuse) -> None:  # type: ignore[no-untyped-def]
+def _refuse_owners(asked, site, owners, group, members, refuse) -> None:
     """Refuse jobs whose account, QOS or partition do not go together."""
     enforces = {"associations", "limits", "qos", "safe"} & site.enforce
     refuse(asked["unknown_qos"], "InvalidQOS")
-    words = []
+    found = []
     for owner in owners:
         partition = site.partitions[owner.partition]
         one = members.get((owner.account, owner.user))
         if enforces and site.associations and one is None:
-            words.append("InvalidAccount")
+            found.append("InvalidAccount")
         elif "qos" in site.enforce and owner.qos and not _allows(members, owner, one):
-            words.append("InvalidQOS")
+            found.append("InvalidQOS")
         elif not _is_in(owner.qos, partition.allow_qos, partition.deny_qos):
-            words.append("PartitionQOS")
+            found.append("PartitionQOS")
         elif not _is_in(owner.account, partition.allow_accounts, partition.deny_accounts):
-            words.append("PartitionAccount")
+            found.append("PartitionAccount")
         else:
-            words.append("")
-    words = np.array(words, dtype=object)[group] if len(asked) else np.array([], dtype=object)
+            found.append("")
+    words = np.array([*found, ""], dtype=object)[group]
     for word in {*words} - {""}:
         refuse(words == word, word)
 
 
-def _allows(members, owner: Owner, one) -> bool:  # type: ignore[no-untyped-def]
+def _allows(members, owner: Owner, one) -> bool:
     """Whether an association, or else the accounts above, name a QOS; naming none allows all."""
     while one is not None:
         if one.qos:

@@ -14,7 +14,7 @@ Place in Slurm: ``src/slurmctld/acct_policy.c``. Limits bind only where the site
   else keeps it waiting until somebody changes the limit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -160,7 +160,7 @@ def _of_qos(limits: Limits, name: str, owner: Owner) -> Iterator[tuple[tuple, Bo
     )
     for kind, running, submitted, prefix, word in jobs:
         counter = ("qos", name, kind, *who[kind])
-        job = f"QOS{prefix}Jobs" if not kind else f"QOSMaxJobsPer{kind.title()}Limit"
+        job = f"QOS{prefix}JobsLimit" if not kind else f"QOSMaxJobsPer{kind.title()}Limit"
         yield from _count(kind, counter, running, submitted, job, f"QOS{word}Limit")
     tres = (
         ("", limits.group_tres, "QOSGrp{}Limit"),
@@ -216,7 +216,7 @@ def _count(
 
 
 def _tres(
-    kind: str, counter: tuple, most: dict[str, float], word: str, level: str = ""
+    kind: str, counter: tuple, most: Mapping[str, float], word: str, level: str = ""
 ) -> Iterator[tuple[tuple, Bound]]:
     """Limits of trackable resources."""
     for name, amount in most.items():

@@ -8,7 +8,7 @@ import pandas as pd
 
 from cosimlib.schedule import Schedule
 from cosimlib.slurm.jobs import MEGABYTES, gpus_of
-from cosimlib.slurm.site import Site
+from cosimlib.slurm.site import NotModeled, Site
 from cosimlib.system import NodeType, System
 from cosimlib.workload import Workload
 
@@ -67,6 +67,17 @@ class SlurmSchedule(Schedule):
         """The workload's jobs with starts, ends, waits, `start_priority` and `restarts`."""
         table = Schedule.jobs.func(self)  # type: ignore[attr-defined]
         return table.assign(start_priority=self.priority, restarts=self.restarts)
+
+    @property
+    def not_modeled(self) -> tuple[NotModeled, ...]:
+        """Settings that the simulator did not follow: those that the site names, and preemption."""
+        preemption = self.site.preemption
+        named = {one.setting for one in self.site.not_modeled}
+        if not preemption.by or preemption.mode.upper() == "OFF" or "PreemptType" in named:
+            return self.site.not_modeled
+        effect = "jobs of a higher tier or QOS would stop others; here they wait for them"
+        own = NotModeled("PreemptType", preemption.by, "slurm.conf", effect)
+        return (*self.site.not_modeled, own)
 
     @cached_property
     def refused(self) -> pd.DataFrame:

@@ -61,7 +61,7 @@ class Machine(NamedTuple):
     changed: np.ndarray
     chosen: np.ndarray
     runs: np.recarray
-    count: np.recarray
+    counts: np.recarray
 
 
 @kernel
@@ -103,15 +103,15 @@ def _change(machine: Machine, place: int, sign: int) -> None:
     node.used_memory += sign * (node.memory if request.all_memory else request.memory)
     node.used_gpus += sign * request.gpus
     node.jobs += sign
-    machine.changed[machine.count[0].changes % machine.changed.size] = one.node
-    machine.count[0].changes += 1
+    machine.changed[machine.counts[0].changes % machine.changed.size] = one.node
+    machine.counts[0].changes += 1
 
 
 @kernel
 def row_of(machine: Machine, number: int) -> int:
     """The row of a request's times, brought up to date."""
     row = number % machine.rows.size
-    state, changes = machine.rows[row], machine.count[0].changes
+    state, changes = machine.rows[row], machine.counts[0].changes
     if state.request != number or changes - state.position >= machine.changed.size:
         state.request = number
         for node in range(machine.nodes.size):
@@ -167,7 +167,7 @@ def _is_enough(
 @kernel
 def choose(machine: Machine, number: int, members: np.ndarray, wanted: int) -> None:
     """List in `chosen` which nodes of a set, that has enough of them, a job takes."""
-    machine.count[0].chosen = 0
+    machine.counts[0].chosen = 0
     if wanted == 1:
         _take_node(machine, _lightest(machine, members))
         return
@@ -195,8 +195,8 @@ def choose(machine: Machine, number: int, members: np.ndarray, wanted: int) -> N
 @kernel
 def _take_node(machine: Machine, node: int) -> None:
     """Add a node to the chosen ones."""
-    machine.chosen[machine.count[0].chosen] = node
-    machine.count[0].chosen += 1
+    machine.chosen[machine.counts[0].chosen] = node
+    machine.counts[0].chosen += 1
 
 
 @kernel

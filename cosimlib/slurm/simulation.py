@@ -171,8 +171,9 @@ def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
     first = float(table.submit_time.min()) if n else 0.0
     partitions = list(site.partitions.values())
     members = np.array([np.isin(np.arange(len(site.nodes)), one.nodes) for one in partitions])
-    parts = records(len(partitions), PART, max_time=[one.max_time for one in partitions])
-    parts.tier = [one.tier for one in partitions]
+    tiers = np.array([one.tier for one in partitions])
+    longest = [one.max_time for one in partitions]
+    parts = records(len(partitions), PART, max_time=longest, tier=tiers)
     classes = records(len(site.qos), CLASS)
     world = World(
         jobs=table,
@@ -186,7 +187,7 @@ def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
         tree=tree,
         ledger=jobs.ledger,
         partitions=parts,
-        tiers=parts.tier.astype(np.float64),
+        tiers=tiers.astype(np.float64),
         members=sets_of(members),
         classes=classes,
         preempts=np.zeros((len(site.qos) + 1, len(site.qos) + 1), np.bool_),
@@ -227,7 +228,7 @@ def machine_of(site: Site, jobs: Jobs) -> Machine:
         changed=np.zeros(2 * size, np.int64),
         chosen=np.zeros(size, np.int64),
         runs=records(size, RUN),
-        count=records(1, COUNT),
+        counts=records(1, COUNT),
     )
 
 
@@ -412,11 +413,19 @@ def _schedule(world: World, now: float) -> None:
         clock.last_pass = now
         clock.passes += 1
         run_main_loop(world, now, is_full)
-        clock.stuck = is_full and clock.starts == before
+        is_idle = is_full and clock.running == 0 and clock.starts == before
+        clock.stuck = is_idle and _are_eligible(world, now)
     if settings.backfill and now >= clock.next_backfill:
         clock.next_backfill = _after(clock.next_backfill, settings.bf_interval, now)
         if clock.waiting:
             run_backfill(world, now)
+
+
+@kernel
+def _are_eligible(world: World, now: float) -> bool:
+    """Whether all jobs that wait may start."""
+    waiting = world.queue[: world.clock[0].waiting]
+    return bool((world.jobs.eligible_time[waiting] <= now).all())
 
 
 @kernel

@@ -472,6 +472,8 @@ def overhead_knee(runs: Runs) -> Samples:
         missing=""
         if all(early > 0 for early, _ in growth)
         else "no overhead up to 8 % slows jobs down",
+        doubt="nodes fill for longer than these days, of which the paper has 600; so many days of "
+        "these runs take 7 hours",
         data=runs.data("overheads"),
     )
 

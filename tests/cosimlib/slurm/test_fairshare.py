@@ -14,12 +14,11 @@ def site_of(*associations, **priority):
 
 
 def test_classic_fair_share_is_that_of_test_130_2_of_slurm(oracle_path):
-    table = pd.read_csv(oracle_path("slurm/fairshare-classic.csv"), dtype={"shares": str}).fillna(
-        ""
-    )
+    table = pd.read_csv(oracle_path("slurm/fairshare-classic.csv"), dtype={"shares": str})
+    table = table.fillna({"parent": "", "shares": "1"})
     associations, usage = [], {}
     for row in table.itertuples():
-        shares = None if row.shares == "parent" else int(row.shares or 1)
+        shares = None if row.shares == "parent" else int(row.shares)
         if row.is_user:
             associations.append(Association(row.parent, row.name, row.parent, shares))
             usage[row.parent, row.name] = float(row.usage)

@@ -1,0 +1,510 @@
+"""Slurm's scheduler in plain Python: obvious, slow, from the rules and not from the kernels.
+
+Nodes are sets, who runs is a list, and everything is counted anew each time.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+INF = math.inf
+
+
+@dataclass
+class Job:
+    number: int
+    submit: float
+    eligible: float
+    run: float
+    limit: float
+    nodes: int
+    cores: int
+    memory: float
+    gpus: int
+    whole: bool
+    features: frozenset
+    partition: str
+    qos: str
+    account: str
+    user: str
+    nice: float
+    state: str = "new"
+    start: float = math.nan
+    end: float = math.nan
+    where: list = field(default_factory=list)
+    priority: float = 0.0
+    at_start: float = math.nan
+
+    @property
+    def expected_end(self):
+        return self.start + self.limit
+
+    def tres(self, name):
+        return {
+            "cpu": self.cores * self.nodes,
+            "mem": self.memory * self.nodes,
+            "node": self.nodes,
+            "gres/gpu": self.gpus * self.nodes,
+        }[name]
+
+
+class Slurm:
+    """A site at an instant, and what becomes of its jobs."""
+
+    def __init__(self, site, jobs):
+        self.site, self.jobs = site, jobs
+        self.running, self.queue = [], []
+        self.usage = {(a.account, a.user): 0.0 for a in site.associations}
+        self.factor = dict.fromkeys(self.usage, 0.0)
+        self.last_period = None
+
+    # --- the order of events ----------------------------------------------------------------------
+
+    def simulate(self):
+        settings, first = self.site.scheduler, min(job.submit for job in self.jobs)
+        coming = list(self.jobs)
+        next_full, next_backfill = first, first + settings.bf_interval
+        next_period, requested, last_pass = first, False, -INF
+        while True:
+            instants = [job.submit for job in coming[:1]]
+            instants += [job.start + job.run for job in self.running]
+            if not instants and not self.queue:
+                return
+            if self.queue:
+                instants += [next_period, next_full]
+                if requested:
+                    instants.append(last_pass + settings.least_interval)
+                if settings.backfill:
+                    instants.append(next_backfill)
+            now = min(instants)
+            for job in sorted(self.running, key=lambda job: (job.start + job.run, job.number)):
+                if job.start + job.run <= now:
+                    self.finish(job, now)
+                    requested = True
+            while next_period <= now:
+                self.update(next_period)
+                next_period += self.site.priority.period
+            while coming and coming[0].submit <= now:
+                requested |= self.submit(coming.pop(0), now)
+            full = now >= next_full
+            while next_full <= now:
+                next_full += settings.interval
+            due = requested and now >= last_pass + settings.least_interval
+            if self.queue and (full or due):
+                requested, last_pass = False, now
+                self.main_loop(now, full)
+            if settings.backfill and now >= next_backfill:
+                while next_backfill <= now:
+                    next_backfill += settings.bf_interval
+                if self.queue:
+                    self.backfill(now)
+
+    def submit(self, job, now):
+        if job.state == "refused":
+            return False
+        present = [*self.running, *self.queue]
+        for limits, same in self.limits_of(job):
+            if sum(map(same, present)) + 1 > limits[1]:
+                job.state = "refused"
+                return False
+        self.prioritize(job, now)
+        self.queue.append(job)
+        self.sort()
+        return True
+
+    def sort(self):
+        tier = {name: one.tier for name, one in self.site.partitions.items()}
+        self.queue.sort(key=lambda j: (-tier[j.partition], -j.priority, j.submit, j.number))
+
+    def begin(self, job, nodes, now):
+        job.state, job.start, job.where, job.at_start = "runs", now, nodes, job.priority
+        self.queue.remove(job)
+        self.running.append(job)
+
+    def finish(self, job, now):
+        self.use(job, now)
+        job.state, job.end = "ended", now
+        self.running.remove(job)
+
+    # --- fair share and priority ------------------------------------------------------------------
+
+    @property
+    def decay(self):
+        half_life = self.site.priority.half_life
+        return 1 - 0.693 / half_life if half_life else 1.0
+
+    def use(self, job, now):
+        key = (job.account, job.user)
+        if key not in self.usage:
+            return
+        seconds = max(0.0, now - max(job.start, self.last_period))
+        used = seconds * self.decay**seconds * job.tres("cpu")
+        if job.qos:
+            used *= self.site.qos[job.qos].usage_factor
+        while key in self.usage:
+            self.usage[key] += used
+            key = self.above(key)
+
+    def above(self, key):
+        account, user = key
+        if user:
+            return (account, "")
+        parent = next(a.parent for a in self.site.associations if (a.account, a.user) == key)
+        return (parent, "") if parent else None
+
+    def update(self, now):
+        if self.last_period is not None:
+            self.usage = {
+                key: used * self.decay ** (now - self.last_period)
+                for key, used in self.usage.items()
+            }
+            for job in self.running:
+                self.use(job, now)
+        self.last_period = now
+        if self.site.associations:
+            root = next(a for a in self.site.associations if not a.parent)
+            self.users = sum(a.user != "" for a in self.site.associations)
+            self.rank = self.next_rank = self.users
+            self.walk(self.children(root), False)
+        for job in self.queue:
+            self.prioritize(job, now)
+        self.sort()
+
+    def children(self, account):
+        return [
+            a
+            for a in self.site.associations
+            if (a.account == account.account and a.user and not account.user)
+            or (not a.user and a.parent == account.account and a is not account)
+        ]
+
+    def level(self, one, siblings):
+        total = sum(self.usage[a.account, a.user] for a in siblings)
+        shares = sum(a.shares for a in siblings)
+        used = self.usage[one.account, one.user]
+        if not one.shares:
+            return 0.0
+        above = self.usage[self.above((one.account, one.user))] if total else 0.0
+        return INF if not used else one.shares / shares / (used / above)
+
+    def walk(self, siblings, tied):
+        levels = {id(a): self.level(a, siblings) for a in siblings}
+        before = None
+        for one in sorted(siblings, key=lambda a: (-levels[id(a)], not a.user)):
+            is_tied = tied if before is None else levels[id(one)] == before
+            before = levels[id(one)]
+            if not one.user:
+                self.walk(self.children(one), is_tied)
+                continue
+            if not is_tied:
+                self.rank = self.next_rank
+            self.next_rank -= 1
+            self.factor[one.account, one.user] = self.rank / self.users
+
+    def prioritize(self, job, now):
+        weights, site = self.site.priority, self.site
+        if not weights.multifactor:
+            job.priority = -job.number
+            return
+        since = job.submit if weights.accrue_always else job.eligible
+        age = min(1.0, max(0.0, now - since) / weights.max_age)
+        share = 1.0
+        if site.associations:
+            share = self.factor.get((job.account, job.user), 0.0)
+        cores = sum(node.cores for node in site.nodes)
+        size = (job.nodes / len(site.nodes) + job.cores * job.nodes / cores) / 2
+        if weights.favor_small:
+            rest = max(0, len(site.nodes) - job.nodes) / len(site.nodes)
+            size = (rest + (cores - job.cores * job.nodes) / cores) / 2
+        partition = site.partitions[job.partition].priority_factor
+        largest = max(one.priority_factor for one in site.partitions.values())
+        qos = site.qos[job.qos].priority if job.qos else 0
+        best = max([one.priority for one in site.qos.values()], default=0)
+        total = age * weights.age + share * weights.fair_share
+        total += min(1.0, max(0.0, size)) * weights.job_size
+        total += (partition / largest if largest else 0) * weights.partition
+        total += (qos / best if best else 0) * weights.qos
+        total += sum(job.tres(name) * weight for name, weight in weights.tres.items())
+        job.priority = max(1.0, math.floor(total - job.nice))
+
+    # --- limits -----------------------------------------------------------------------------------
+
+    def limits_of(self, job):
+        """Pairs of (running, submitted, TRES) and which jobs count."""
+        if "limits" not in self.site.enforce or not job.qos:
+            return
+        limits, name = self.site.qos[job.qos].limits, job.qos
+        yield (
+            (limits.group_jobs, limits.group_submitted, limits.group_tres),
+            lambda j: j.qos == name,
+        )
+        yield (
+            (limits.jobs_per_user, limits.submitted_per_user, limits.tres_per_user),
+            lambda j: j.qos == name and j.user == job.user,
+        )
+
+    def may_run_another(self, job):
+        return all(
+            sum(map(same, self.running)) + 1 <= limits[0] for limits, same in self.limits_of(job)
+        )
+
+    def may_take(self, job):
+        return all(
+            sum(other.tres(name) for other in self.running if same(other)) + job.tres(name) <= most
+            for limits, same in self.limits_of(job)
+            for name, most in limits[2].items()
+        )
+
+    # --- nodes ------------------------------------------------------------------------------------
+
+    def fits(self, job, nodes, running):
+        """Of some nodes those on which a job fits beside some running jobs."""
+        return {node for node in nodes if self.fits_on(job, node, running)}
+
+    def fits_on(self, job, node, running):
+        one = self.site.nodes[node]
+        here = [other for other in running if node in other.where]
+        if not job.features <= one.features or (job.whole and here):
+            return False
+        cores = one.cores - sum(one.cores if other.whole else other.cores for other in here)
+        memory = one.memory - sum(other.memory for other in here)
+        gpus = one.gres.get("gpu", 0) - sum(other.gpus for other in here)
+        return cores >= job.cores and memory >= job.memory and gpus >= job.gpus
+
+    def choose(self, job, nodes):
+        """Which of the nodes on which it fits a job takes."""
+        sites, wanted = self.site.nodes, job.nodes
+        if wanted == 1:
+            return [min(nodes, key=lambda node: (sites[node].weight, node))]
+
+        def takes(node):
+            return sites[node].cores if job.whole else job.cores
+
+        runs = []
+        for node in sorted(nodes):
+            if (
+                runs
+                and runs[-1][-1] == node - 1
+                and sites[runs[-1][-1]].weight == sites[node].weight
+            ):
+                runs[-1].append(node)
+            else:
+                runs.append([node])
+        chosen, cores = [], wanted * job.cores
+        while len(chosen) < wanted:
+            missing = wanted - len(chosen)
+            best, best_fits = None, False
+            for run in runs:
+                size = sum(map(takes, run))
+                fits = len(run) >= missing and size >= cores
+                better = best is None or sites[run[0]].weight < sites[best[0]].weight
+                if not better and sites[run[0]].weight == sites[best[0]].weight:
+                    least = sum(map(takes, best))
+                    better = (fits and (not best_fits or size < least)) or (
+                        not fits and size > least
+                    )
+                if better:
+                    best, best_fits = run, fits
+            runs.remove(best)
+            if missing == 1:
+                enough = [node for node in best if takes(node) >= cores]
+                best = [min(enough, key=lambda node: (takes(node), node))] if enough else best
+            for node in best[:missing]:
+                chosen.append(node)
+                cores -= takes(node)
+        return chosen
+
+    # --- main loop --------------------------------------------------------------------------------
+
+    def main_loop(self, now, full):
+        settings = self.site.scheduler
+        failed, available = set(), set(range(len(self.site.nodes)))
+        looked, depth = dict.fromkeys(self.site.partitions, 0), 0
+        for job in list(self.queue):
+            if job.eligible > now:
+                continue
+            looked[job.partition] += 1
+            if settings.partition_depth and looked[job.partition] > settings.partition_depth:
+                continue
+            if not full and depth > settings.queue_depth:
+                break
+            depth += 1
+            if job.partition in failed or not self.may_run_another(job):
+                continue
+            members = set(self.site.partitions[job.partition].nodes)
+            if len(members & available) >= job.nodes:
+                if not self.may_take(job):
+                    continue
+                nodes = self.fits(job, members & available, self.running)
+                if len(nodes) >= job.nodes:
+                    self.begin(job, self.choose(job, nodes), now)
+                    continue
+            failed.add(job.partition)
+            available -= members
+
+    # --- backfill ---------------------------------------------------------------------------------
+
+    def backfill(self, now):
+        settings, step = self.site.scheduler, self.site.scheduler.bf_resolution
+        window_end = math.floor((now + settings.bf_window) / step) * step
+        everything = set(range(len(self.site.nodes)))
+        self.map = [[math.floor(now / step) * step, window_end, everything]]
+        self.made = 1
+        tested, started, users, parts = 0, 0, {}, {}
+        for job in list(self.queue):
+            if tested >= settings.bf_max_job_test:
+                return
+            if job.eligible > now or not self.may_run_another(job):
+                continue
+            if settings.bf_max_job_part and parts.get(job.partition, 0) >= settings.bf_max_job_part:
+                continue
+            if settings.bf_max_job_user and users.get(job.user, 0) >= settings.bf_max_job_user:
+                continue
+            parts[job.partition] = parts.get(job.partition, 0) + 1
+            users[job.user] = users.get(job.user, 0) + 1
+            what, was_tested = self.place(job, now, window_end)
+            tested += was_tested
+            started += what == "started"
+            if what == "full" or (
+                settings.bf_max_job_start and started >= settings.bf_max_job_start
+            ):
+                return
+
+    def place(self, job, now, window_end):
+        settings, step = self.site.scheduler, self.site.scheduler.bf_resolution
+        later, tested = now, False
+        size = settings.bf_node_space_size or settings.bf_max_job_test
+        while later is not None:
+            tried = later
+            if tried > window_end:
+                return "skipped", tested
+            common, later = self.common(job, tried)
+            if len(common) < job.nodes:
+                continue
+            tested = True
+            begins, nodes = self.will_run(job, common, tried, later, now)
+            if begins is None:
+                continue
+            begins = max(begins, tried)
+            begin = math.floor(begins / step) * step
+            end = math.ceil((begins + job.limit) / step) * step
+            if begins > now:
+                slots = [free for a, b, free in self.map if b > begin and a < end]
+                if any(not set(nodes) <= free for free in slots):
+                    later = begins + step if begins == tried else begins
+                    continue
+            else:
+                if not self.may_take(job):
+                    return "skipped", tested
+                fitting = self.fits(job, common, self.running)
+                if len(fitting) >= job.nodes:
+                    self.begin(job, self.choose(job, fitting), now)
+                    if job.whole and self.made < size:
+                        self.reserve(self.map[0][0], end, job.where)
+                    return "started", tested
+                later = None
+            if later is not None and begins > later:
+                continue
+            if begins > now + settings.bf_window or not self.may_take(job):
+                return "skipped", tested
+            if self.made >= size:
+                return "full", tested
+            self.reserve(begin, end, nodes)
+            return "planned", tested
+        return "skipped", tested
+
+    def common(self, job, tried):
+        """Nodes free until the job's limit, and the next time to try."""
+        base = set(self.site.partitions[job.partition].nodes)
+        common, later, end = set(base), None, tried + job.limit
+        for place, (slot_begin, slot_end, free) in enumerate(self.map):
+            following = self.map[place + 1] if place + 1 < len(self.map) else None
+            if slot_end <= tried:
+                continue
+            if following and later is None and not (base & following[2]) <= (common & free):
+                later = slot_end
+            if slot_begin > end:
+                if later is None and following and place + 2 < len(self.map):
+                    later = following[1]
+                break
+            common &= free
+        return self.fits(job, common, []), later
+
+    def will_run(self, job, common, tried, later, now):
+        """When a job could start on common nodes, and on which; None for never."""
+        if tried <= now:
+            nodes = self.fits(job, common, self.running)
+            if len(nodes) >= job.nodes:
+                return now, self.choose(job, nodes)
+        left = [other for other in self.running if other.expected_end > tried]
+        nodes = self.fits(job, common, left)
+        if len(nodes) >= job.nodes:
+            return now, self.choose(job, nodes)
+        ending = sorted(left, key=lambda other: (other.expected_end, other.number))
+        gone, anchor, window, place, more = [], None, 30, 0, True
+        while more:
+            removed, following = False, None
+            while True:
+                if place >= len(ending) or (
+                    later is not None and ending[place].expected_end > later
+                ):
+                    more = False
+                    break
+                other = ending[place]
+                place += 1
+                if not common & set(other.where):
+                    continue
+                if anchor is None:
+                    anchor = other.expected_end + 30 - other.expected_end % 30
+                removed = True
+                left.remove(other)
+                gone.append(other)
+                if place >= len(ending):
+                    more = False
+                    break
+                following = ending[place].expected_end
+                if following > anchor + window:
+                    break
+            if not removed:
+                break
+            nodes = self.fits(job, common, left)
+            if len(nodes) >= job.nodes:
+                chosen = self.choose(job, nodes)
+                last = next(o for o in reversed(gone) if set(o.where) & set(chosen))
+                return last.expected_end, chosen
+            window *= 2
+            while window <= 365 * 86_400 and following is not None and following > anchor + window:
+                window *= 2
+        return None, []
+
+    def reserve(self, begin, end, nodes):
+        begin = max(begin, self.map[0][0])
+        end = max(end, begin + self.site.scheduler.bf_resolution)
+        place = next((i for i, slot in enumerate(self.map) if slot[1] >= begin), None)
+        if place is None:
+            return
+        before = max(0, place - 1)
+        if self.map[place][1] > begin:
+            self.split(place, begin)
+        place += 1
+        stop = None
+        while place < len(self.map):
+            slot = self.map[place]
+            if end < slot[1]:
+                self.split(place, end)
+            slot[2] = slot[2] - set(nodes)
+            if slot[1] == end:
+                stop = place + 1 if place + 1 < len(self.map) else None
+                break
+            place += 1
+        last = len(self.map) - 1 if stop is None else stop
+        for first in range(before, last):
+            if self.map[first][2] == self.map[first + 1][2]:
+                self.map[first][1] = self.map[first + 1][1]
+                del self.map[first + 1]
+                return
+
+    def split(self, place, time):
+        _, end, free = self.map[place]
+        self.map[place][1] = time
+        self.map.insert(place + 1, [time, end, set(free)])
+        self.made += 1

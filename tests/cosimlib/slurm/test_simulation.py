@@ -1,0 +1,163 @@
+"""The simulation: the plain version start by start, laws, and settings by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+from cosimlib.batch import simulate_fcfs as fcfs
+from cosimlib.slurm import (
+    QOS,
+    Limits,
+    Node,
+    Partition,
+    PreemptionSettings,
+    PrioritySettings,
+    SchedulerSettings,
+    Site,
+    simulate,
+)
+from cosimlib.system import System
+from cosimlib.workload import Workload
+from tests.cosimlib.slurm import naive
+from tests.cosimlib.slurm.cases import naive_jobs, random_site, random_workload
+from tests.strategies import workloads
+from tests.suites import THOROUGH
+
+
+def compare(seed):
+    rng = np.random.default_rng(seed)
+    site = random_site(rng)
+    workload = random_workload(rng, site)
+    jobs = naive_jobs(workload, site)
+    naive.Slurm(site, jobs).simulate()
+    schedule = simulate(workload, site)
+    expected = [(job.start, job.end, sorted(job.where)) for job in jobs]
+    wanted = workload.jobs["nodes"].to_numpy()
+    nodes = np.split(schedule.node, np.cumsum(wanted)[:-1])
+    got = [
+        (start, end, sorted(node[node >= 0].tolist()))
+        for start, end, node in zip(schedule.start_time, schedule.end_time, nodes, strict=True)
+    ]
+    for job, (one, other) in enumerate(zip(got, expected, strict=True)):
+        same = np.array_equal(one[:2], other[:2], equal_nan=True) and one[2] == other[2]
+        assert same, f"seed {seed}: job {job} is {one}; the plain version has {other}"
+    return sum(job.start > job.eligible for job in jobs)
+
+
+@pytest.mark.compiled("some sites with many passes")
+def test_starts_and_nodes_are_those_of_the_plain_version():
+    waited = sum(compare(seed) for seed in range(500 if THOROUGH else 60))
+    assert waited > 100
+
+
+PLAIN = PrioritySettings(multifactor=False)
+
+
+def plain_site(nodes=8, **scheduler):
+    """One partition of whole nodes, first come, first served."""
+    partitions = {"main": Partition("main", tuple(range(nodes)), exclusive=True)}
+    loops = SchedulerSettings(**{"backfill": False, "queue_depth": 1000} | scheduler)
+    each = tuple(Node(f"n{number}") for number in range(nodes))
+    return Site("plain", each, partitions, priority=PLAIN, scheduler=loops)
+
+
+def jobs_of(**columns):
+    times = {"submit_time": 0, "run_time": 100, "requested_time": 600, "nodes": 1}
+    return Workload(pd.DataFrame(times | columns), "W")
+
+
+@pytest.mark.compiled("many passes")
+@settings(max_examples=100)
+@given(workloads())
+def test_without_weights_and_backfill_it_is_fcfs(workload):
+    schedule = simulate(workload, plain_site(least_interval=0.0))
+    assert schedule.start_time.tolist() == fcfs(workload, System.of(8)).start_time.tolist()
+    assert schedule.end_time.tolist() == (schedule.start_time + workload.jobs["run_time"]).tolist()
+
+
+@pytest.mark.compiled("many passes")
+@pytest.mark.parametrize("seed", range(12))
+def test_scaled_shares_and_shifted_times_change_nothing(seed):
+    rng = np.random.default_rng(seed)
+    site = random_site(rng)
+    workload = random_workload(rng, site)
+    schedule = simulate(workload, site)
+    scaled = tuple(replace(one, shares=one.shares * 16) for one in site.associations)
+    other = simulate(workload, replace(site, associations=scaled))
+    assert np.array_equal(other.start_time, schedule.start_time, equal_nan=True)
+    assert np.array_equal(other.node, schedule.node)
+    times = ["submit_time", "eligible_time"]
+    shifted = workload.jobs.assign(**{name: workload.jobs[name] + 7200 for name in times})
+    other = simulate(Workload(shifted), site)
+    assert np.array_equal(other.start_time - 7200, schedule.start_time, equal_nan=True)
+
+
+def test_a_partition_stops_at_its_first_job_that_does_not_fit():
+    """Jobs 0 and 1 have two of three nodes; job 2 needs all three and holds up job 3."""
+    workload = jobs_of(submit_time=[0, 0, 1, 2], nodes=[1, 1, 3, 1], run_time=[50, 100, 10, 10])
+    assert simulate(workload, plain_site(3)).start_time.tolist() == [0, 0, 100, 110]
+    # Backfill looks after 30 s: job 3 could run beyond t=600, when job 2 can start by the limits.
+    late = simulate(workload, plain_site(3, backfill=True)).start_time.tolist()
+    assert late == [0, 0, 100, 110]
+    short = Workload(workload.jobs.assign(requested_time=[600, 600, 600, 60]))
+    assert simulate(short, plain_site(3, backfill=True)).start_time.tolist() == [0, 0, 100, 30]
+
+
+def test_jobs_that_outlive_their_limit_end_after_it():
+    workload = jobs_of(run_time=[100, 1000, 65], requested_time=[60, 60, 60])
+    site = plain_site(over_time_limit=0.0, kill_wait=30.0)
+    assert simulate(workload, site).end_time.tolist() == [90, 90, 65]
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"partition": "west"}, "InvalidPartition"),
+        ({"nodes": 9}, "BadConstraints"),
+        ({"constraint": "fast"}, "BadConstraints"),
+        ({"qos": "gold"}, "InvalidQOS"),
+        ({"qos": "barred"}, "PartitionQOS"),
+        ({"requested_time": 7200}, "PartitionTimeLimit"),
+        ({"nodes": 7}, "PartitionNodeLimit"),
+        ({"qos": "short", "requested_time": 900}, "QOSMaxWallDurationPerJobLimit"),
+        ({"qos": "small", "nodes": 3}, "QOSMaxNodePerJobLimit"),
+        ({"qos": "closed"}, "QOSGrpJobsLimit"),
+    ],
+)
+def test_jobs_that_are_refused(columns, reason):
+    qos = {
+        "normal": QOS("normal"),
+        "barred": QOS("barred"),
+        "short": QOS("short", limits=Limits(wall_time=600)),
+        "small": QOS("small", limits=Limits(tres_per_job={"node": 2})),
+        "closed": QOS("closed", limits=Limits(group_jobs=0)),
+    }
+    site = plain_site()
+    main = replace(site.partitions["main"], max_time=3600, max_nodes=6, deny_qos=("barred",))
+    wide = replace(main, max_nodes=9) if columns.get("nodes") == 9 else main
+    site = replace(site, partitions={"main": wide}, qos=qos, enforce=frozenset({"limits"}))
+    schedule = simulate(jobs_of(**{"nodes": 1} | columns, submit_time=[0]), site)
+    assert schedule.refused.to_numpy().tolist() == [[0, reason]]
+
+
+def test_submissions_beyond_a_limit_are_refused():
+    qos = {"normal": QOS("normal", limits=Limits(submitted_per_user=2))}
+    site = replace(plain_site(1), qos=qos, enforce=frozenset({"limits"}))
+    schedule = simulate(jobs_of(submit_time=[0, 1, 2, 150], user="ann"), site)
+    assert schedule.refused.to_numpy().tolist() == [[2, "QOSMaxSubmitJobPerUserLimit"]]
+    assert schedule.start_time[3] == 200
+
+
+def test_what_is_not_modeled_is_named():
+    site = replace(plain_site(), preemption=PreemptionSettings(by="qos", mode="REQUEUE"))
+    named = simulate(jobs_of(nodes=[1]), site).not_modeled
+    assert [one.setting for one in named] == ["PreemptType"]
+    assert simulate(jobs_of(nodes=[1]), plain_site()).not_modeled == ()
+
+
+def test_nobody_comes():
+    nobody = jobs_of(nodes=[1]).keep(np.array([False]), "nobody")
+    assert simulate(nobody, plain_site()).start_time.tolist() == []
