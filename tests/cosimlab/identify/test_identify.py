@@ -307,8 +307,10 @@ def test_mutants_of_easy_are_caught_with_a_small_witness():
     logs = [log(drawn) for _ in range(10_000 if THOROUGH else 150)]
     expected = [plain(*jobs) for jobs in logs]
     equal, impossible, sizes = [], [], {}
-    for seed, one, found in running_mutants(200 if THOROUGH else 60, logs):
-        wrong = [jobs for jobs, *both in zip(logs, found, expected, strict=True) if both[0] != both[1]]
+    for seed, one, found in running_mutants(200 if THOROUGH else 30, logs):
+        wrong = [
+            jobs for jobs, *both in zip(logs, found, expected, strict=True) if both[0] != both[1]
+        ]
         if not wrong:
             equal.append(seed)
             continue
