@@ -24,6 +24,7 @@ from cosimlab.report.history import change_section as change_section
 from cosimlab.report.history import months_section as months_section
 from cosimlab.report.history import outcomes_section as outcomes_section
 from cosimlab.report.history import requests_section as requests_section
+from cosimlab.report.limits import limits_section as limits_section
 from cosimlab.report.log import Log as Log
 from cosimlab.report.log import example_log as example_log
 from cosimlab.report.log import open_log as open_log

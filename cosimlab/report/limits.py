@@ -235,7 +235,7 @@ def limits_section(log: Log) -> Section | None:
         f"exceeded at no more than {percent(EXCEEDED)} of the starts. Those with {FEWEST_PASSED} "
         f"passed jobs on {FEWEST_DAYS} days are judged: {judged:,}."
     )
-    computed = {finding: how for finding in _findings(log, limits)}
+    computed = dict.fromkeys(_findings(log, limits), how)
     tables = {"Plateaus at which jobs are passed": _table(log, limits)} if limits else {}
     title = "Which limit makes jobs wait?"
     return Section("limits", title, tuple(computed), (), tables, "", computed)
