@@ -4,13 +4,15 @@
 - `open_log`: a log prepared for the sections; `Log`; `example_log`: a small synthetic log
 
 Sections, one call each: `log_section`, `waits_section`, `starts_section`, `policies_section`,
-`bursts_section`, `fillers_section`, `lending_section`, `timesharing_section`; `months_section`,
-`outcomes_section`, `requests_section`, which are None where the log cannot tell; `change_section`.
+`bursts_section`, `fillers_section`, `lending_section`, `timesharing_section`; `limits_section`,
+`months_section`, `outcomes_section`, `requests_section`, which are None where the log cannot tell;
+`change_section`.
 The modules of this room compute what they show:
 
 - `log`: the account and the machine as tables, intervals over logs whose weeks are drawn anew
 - `waits`: weeks; waits by size, user, queue, …; waits while enough nodes were idle; how well
   starts can be forecast
+- `limits`: users, groups, queues and partitions that a limit makes wait
 - `policies`: batch policies on the log's jobs, beside the recorded waits
 - `nodes`: nodes for a burst, and what they cost; fillers, and nodes to lend
 - `history`: months, outcomes, requests, before and after a date

@@ -21,7 +21,7 @@ import pandas as pd
 
 from cosimlab.report.log import Log, made_once
 from cosimlab.report.page import Section
-from cosimlab.report.waits import SHORTEST_WAIT
+from cosimlab.report.waits import NECESSARY, SHORTEST_WAIT
 from cosimlib.display import count, percent
 from cosimlib.kernels.jit import kernel
 from cosimlib.schedule import Schedule
@@ -65,6 +65,9 @@ Otherwise it is one wide job that does not fit below a number which is hardly ev
 
 ALIKE = 3
 """Users (groups, …) with the same plateau from which on it is taken as one limit for all."""
+
+
+NO_LIMIT = "No limit is visible: jobs are passed at any number of running jobs or nodes."
 
 
 class Limit(NamedTuple):
@@ -233,7 +236,8 @@ def limits_section(log: Log) -> Section | None:
         "submitted later and needs as many nodes and as long, or more. A plateau is a number of "
         f"running jobs or nodes at which {percent(STEADY)} of the passings happen, and that is "
         f"exceeded at no more than {percent(EXCEEDED)} of the starts. Those with {FEWEST_PASSED} "
-        f"passed jobs on {FEWEST_DAYS} days are judged: {judged:,}."
+        f"passed jobs on {FEWEST_DAYS} days are judged: {judged:,}. Plateaus with less than "
+        f"{percent(NECESSARY, 0)} of the waiting stand in the table only."
     )
     computed = dict.fromkeys(_findings(log, limits), how)
     tables = {"Plateaus at which jobs are passed": _table(log, limits)} if limits else {}
@@ -242,31 +246,34 @@ def limits_section(log: Log) -> Section | None:
 
 
 def _findings(log: Log, limits: list[Limit]) -> list[str]:
-    """One sentence per limit that several share, or per kind."""
-    if not limits:
-        return ["No limit is visible: jobs are passed at any number of running jobs of theirs."]
+    """One sentence per plateau that several share, and per kind; small ones stand in the table."""
     waited = _waited(log)
-    found, rest = [], list(limits)
+    parts, alone = [], []
     for by, of, most in dict.fromkeys((each.by, each.of, each.most) for each in limits):
         alike = [each for each in limits if (each.by, each.of, each.most) == (by, of, most)]
-        if len(alike) < ALIKE:
-            continue
-        rest = [each for each in rest if not any(each is other for other in alike)]
-        share = percent(sum(waited[each.passed].sum() for each in alike) / waited.sum())
-        found.append(
-            f"{count(len(alike), by)} stay at {_worded(log, alike[0])} while others start: "
-            f"a limit, with {share} of the waited {log.unit}-hours."
-        )
-    for by in dict.fromkeys(each.by for each in rest):
-        own = [each for each in rest if each.by == by]
-        own.sort(key=lambda each: -waited[each.passed].sum())
-        share = percent(sum(waited[each.passed].sum() for each in own) / waited.sum())
-        others = f" and {count(len(own) - 1, 'other')} at theirs" if len(own) > 1 else ""
-        found.append(
-            f"{by.capitalize()} {own[0].who} stays at {_worded(log, own[0])} while others "
-            f"start{others}: {share} of the waited {log.unit}-hours."
-        )
-    return found
+        if len(alike) >= ALIKE:
+            parts.append(alike)
+        else:
+            alone += alike
+    parts += [[each for each in alone if each.by == by] for by in KINDS]
+    found = [_finding(log, part, waited) for part in parts if part]
+    return [sentence for sentence in found if sentence] or [NO_LIMIT]
+
+
+def _finding(log: Log, limits: list[Limit], waited: np.ndarray) -> str:
+    """Who stays at which plateau, with which share of the waiting; "" where that is too small."""
+    limits = sorted(limits, key=lambda each: -waited[each.passed].sum())
+    share = sum(waited[each.passed].sum() for each in limits) / max(waited.sum(), 1e-9)
+    if share < NECESSARY:
+        return ""
+    hours = f"{percent(share)} of the waited {log.unit}-hours"
+    first, plateau = limits[0], _worded(log, limits[0])
+    if len(limits) >= ALIKE and len({(each.of, each.most) for each in limits}) == 1:
+        several = count(len(limits), first.by)
+        return f"{several} seem to be limited to {plateau} each, with {hours}."
+    others = f", and {count(len(limits) - 1, 'other')} to their own numbers" * (len(limits) > 1)
+    whose = f"{first.by.capitalize()} {first.who}"
+    return f"{whose} seems to be limited to {plateau}{others}, with {hours}."
 
 
 def _worded(log: Log, limit: Limit) -> str:

@@ -157,9 +157,10 @@ def next_fitting(
 
     Where scores change with time it is sought among all leaves.
     """
-    now, free, rows, kind = state.now, state.free, state.limits, state.kind
-    if kind < AGING:
+    now, free, rows = state.now, state.free, state.limits
+    if state.kind < AGING:
         return tournament.next_fitting(tree, leaf, free, limits, rows, now)
+    kind = state.kind
     leaf = tournament.next_fitting(tree, ROOT, free, limits, rows, now)
     first, highest = leaf, -np.inf
     while leaf > 0:

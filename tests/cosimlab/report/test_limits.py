@@ -99,7 +99,7 @@ def under_limit(log: Workload, by: str, of: str, most: int) -> Schedule:
     return simulate(log, log.machine, limited(most, of == "nodes"), columns=[by])
 
 
-LIMITS = [("user", "jobs", 8), ("user", "jobs", 3), ("user", "nodes", 32), ("queue", "jobs", 6)]
+LIMITS = [("user", "jobs", 8), ("user", "jobs", 3), ("queue", "jobs", 6)]
 
 
 @pytest.mark.compiled("thousands of jobs")
@@ -121,3 +121,23 @@ def test_no_limit_is_found_where_there_is_none(scheduler):
     seeds = range(10 if THOROUGH else 1)
     found = [limits_of(recorded(random_log(seed), scheduler))[0] for seed in seeds]
     assert not any(found), found
+
+
+@pytest.mark.compiled("thousands of jobs")
+def test_the_section_names_who_is_limited():
+    run = under_limit(random_log(1_000), "queue", "jobs", 6)
+    jobs = run.workload.jobs.assign(recorded_start=run.start_time)
+    section = limits_section(open_log(replace(run.workload, jobs=jobs), budget=1))
+    assert section.findings[0].startswith("3 queues seem to be limited to 6 running jobs each")
+    assert all(len(each.split()) <= MOST_WORDS for each in section.findings)
+    (table,) = section.tables.values()
+    assert set(table.index) == {"queue 0", "queue 1", "queue 2"}
+    assert set(table["plateau"]) == {"6 running jobs"}
+
+
+def test_the_section_stays_away_where_the_log_cannot_tell():
+    log = random_log(0, jobs=100)
+    assert limits_section(open_log(log, budget=1)) is None, "it has no starts"
+    run = recorded(log, "FCFS")
+    known = replace(log, jobs=run.workload.jobs.assign(recorded_start=run.start_time))
+    assert limits_section(open_log(known, budget=1)) is None, "no job is passed"
