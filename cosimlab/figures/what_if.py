@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PANELS = ("size", "queue", "group", "user")
 RECORDED, EXPECTED = "recorded", "expected"
-SHOWN = 14
+SHOWN = 10
 """Groups whose ratio is drawn, those with most waiting."""
 
 
@@ -83,7 +83,7 @@ def plot_winners(answer: "WhatIf", *, title: str) -> CaptionedFigure:
         rows=2,
         cols=1,
         vertical_spacing=0.2,
-        row_heights=[0.42, 0.58],
+        row_heights=[0.38, 0.62],
         subplot_titles=["by size", "winners (below 1) and losers"],
     )
     scale = sizes["recorded"] / HOUR
@@ -94,7 +94,7 @@ def plot_winners(answer: "WhatIf", *, title: str) -> CaptionedFigure:
         picture.add_bar(x=names, y=values, name=name, marker_color=tint, row=1, col=1)
     picture.add_trace(_ratios(means), row=2, col=1)
     picture.update_yaxes(title="mean wait (hours)", rangemode="tozero", row=1, col=1)
-    picture.update_yaxes(autorange="reversed", row=2, col=1)
+    picture.update_yaxes(autorange="reversed", dtick=1, row=2, col=1)
     picture.update_xaxes(title="expected wait ÷ recorded", row=2, col=1)
     picture.add_vline(x=1.0, line={"color": VERMILION, "dash": "dot"}, row=2, col=1)
     theme.style(picture, title=title, height=620, barmode="group")
