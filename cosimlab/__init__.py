@@ -36,6 +36,7 @@ Explorers: widgets for a notebook
 - `explore_filling`: filler containers
 - `explore_ondemand`: on-demand bursts on a batch machine
 - `explore_timesharing`: shares of nodes
+- `explore_what_if`: another machine, by a log's own record
 
 Rooms
 

@@ -20,6 +20,7 @@ from .explorers import explore_eviction as explore_eviction
 from .explorers import explore_filling as explore_filling
 from .explorers import explore_ondemand as explore_ondemand
 from .explorers import explore_timesharing as explore_timesharing
+from .explorers import explore_what_if as explore_what_if
 from .forecasting import backtest as backtest
 from .forecasting import forecast as forecast
 from .forecasting import predict as predict

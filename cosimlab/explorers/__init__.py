@@ -8,6 +8,7 @@
 - `explore_filling`: filler containers on idle nodes
 - `explore_ondemand`: on-demand bursts on a batch machine
 - `explore_timesharing`: jobs that share nodes
+- `explore_what_if`: another machine, by a log's own record
 """
 
 from typing import Any

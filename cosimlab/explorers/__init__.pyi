@@ -6,3 +6,4 @@ from .eviction import explore_eviction as explore_eviction
 from .filling import explore_filling as explore_filling
 from .ondemand import explore_ondemand as explore_ondemand
 from .timesharing import explore_timesharing as explore_timesharing
+from .what_if import explore_what_if as explore_what_if

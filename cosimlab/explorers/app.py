@@ -124,6 +124,12 @@ PAGES = {
         "A host takes nodes back: which ones does a policy give, and which jobs does that kill?",
         partial(_of_log, "elastic"),
     ),
+    "what_if": Page(
+        "What if the machine were another one?",
+        "More or fewer nodes, a run-time limit: waits by size, winners and losers, by a log's own "
+        "record.",
+        partial(_of_log, "what_if"),
+    ),
     "advise": Page(
         "Advice for a live Slurm",
         "Some nodes are needed soon: which jobs of a saved queue should stop, and how?",

@@ -32,3 +32,4 @@ from .timesharing_moment import plot_sharing as plot_sharing
 from .use import plot_day as plot_day
 from .use import plot_use as plot_use
 from .what_if import plot_what_if as plot_what_if
+from .what_if import plot_winners as plot_winners

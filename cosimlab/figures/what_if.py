@@ -2,10 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
+from cosimlab.figures import theme
 from cosimlab.figures.charts import bars, plot_empty
 from cosimlab.figures.publishing import CaptionedFigure, captioned
+from cosimlab.palette import BLUE, GREY, VERMILION
 from cosimlib.units import HOUR
 
 if TYPE_CHECKING:
@@ -13,6 +18,8 @@ if TYPE_CHECKING:
 
 PANELS = ("size", "queue", "group", "user")
 RECORDED, EXPECTED = "recorded", "expected"
+SHOWN = 10
+"""Groups whose ratio is drawn, those with most waiting."""
 
 
 def plot_what_if(answer: "WhatIf", *, title: str) -> CaptionedFigure:
@@ -55,3 +62,61 @@ def plot_what_if(answer: "WhatIf", *, title: str) -> CaptionedFigure:
         "Whiskers: 90 % intervals; small groups have none, as the error was not measured there."
     )
     return captioned(picture, f"{whiskers} {answer.note}")
+
+
+def plot_winners(answer: "WhatIf", *, title: str) -> CaptionedFigure:
+    """Mean wait by size as recorded and expected; below, the ratio of each group that has one.
+
+    It has the same three traces for every answer. Without a number, only what is recorded is drawn,
+    and a sentence says why.
+
+    Parameters
+    ----------
+    answer : WhatIf
+        As `cosimlab.what_if` returns it.
+    title : str
+    """
+    means = answer.table[answer.table["statistic"] == "mean"]
+    sizes = means[means["by"] == "size"]
+    names = [f"{group} nodes" if group != "1" else "1 node" for group in sizes["group"]]
+    picture = make_subplots(
+        rows=2,
+        cols=1,
+        vertical_spacing=0.2,
+        row_heights=[0.38, 0.62],
+        subplot_titles=["by size", "winners (below 1) and losers"],
+    )
+    scale = sizes["recorded"] / HOUR
+    for name, values, tint in (
+        (RECORDED, scale, GREY),
+        (EXPECTED, sizes["expected"].astype(float) / HOUR, BLUE),
+    ):
+        picture.add_bar(x=names, y=values, name=name, marker_color=tint, row=1, col=1)
+    picture.add_trace(_ratios(means), row=2, col=1)
+    picture.update_yaxes(title="mean wait (hours)", rangemode="tozero", row=1, col=1)
+    picture.update_yaxes(autorange="reversed", dtick=1, row=2, col=1)
+    picture.update_xaxes(title="expected wait ÷ recorded", row=2, col=1)
+    picture.add_vline(x=1.0, line={"color": VERMILION, "dash": "dot"}, row=2, col=1)
+    theme.style(picture, title=title, height=620, barmode="group")
+    why = f"No number: {answer.reason}." if answer.reason else ""
+    whiskers = "Lines: 90 % intervals; where there is none, the error was not measured."
+    return captioned(picture, why or whiskers)
+
+
+def _ratios(means: pd.DataFrame) -> go.Scatter:
+    """The ratio of each group, and its interval; those with most waiting."""
+    shown = means[means["by"] != "all"].dropna(subset=["ratio"])
+    waited = (shown["recorded"] * shown["jobs"]).sort_values(ascending=False)
+    shown = shown.loc[waited.index[:SHOWN]].sort_values("ratio")
+    group = shown["group"].where(shown["by"] != "size", shown["group"] + " nodes")
+    ratio = shown["ratio"].to_numpy(np.float64)
+    low, high = (shown[name].to_numpy(np.float64) for name in ("low", "high"))
+    return go.Scatter(
+        x=ratio,
+        y=group,
+        mode="markers",
+        marker={"size": 9, "color": BLUE},
+        error_x={"type": "data", "array": high - ratio, "arrayminus": ratio - low},
+        showlegend=False,
+        name="ratio",
+    )

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from cosimlab.identify.printed import printed_precision, snapped
-from cosimlab.identify.replay import RIGHT, WRONG, Replay, record_of
+from cosimlab.identify.recorded import record_of
+from cosimlab.identify.replay import RIGHT, WRONG, Replay
 from cosimlab.identify.rules import RULES, Rule, applicable, chosen_rules
 from cosimlab.identify.witness import Witness, fewest, witness_of
 from cosimlab.testing.policies import Case, smaller_cases, smallest
@@ -265,7 +266,7 @@ def _first_wrong(workload: Workload, start_time: np.ndarray, found: Replay) -> f
     """The instant of the first wrong decision (s)."""
     run_time = workload.jobs["run_time"].to_numpy(np.float64)
     submit_time = workload.jobs["submit_time"].to_numpy(np.float64)
-    instants = record_of(submit_time, start_time, run_time).instants
+    instants = record_of(submit_time, start_time, run_time).instants.time
     return float(instants[int((found.noted == WRONG).argmax())])
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosimlab.identify.replay import KEPT, REPLANNED, Record, Replay, replay
+from cosimlab.identify.recorded import Record
+from cosimlab.identify.replay import KEPT, REPLANNED, Replay, replay
 from cosimlib import checks as check
 from cosimlib.batch import (
     ORDERS,

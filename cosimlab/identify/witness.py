@@ -145,7 +145,7 @@ def witness_of(
         Schedule.from_starts(planned, system, plan, name)
         for plan, name in ((recorded, RECORDED), (expected, rule.name))
     ]
-    sentence = _sentence(case, moment, found, starts, expected, names)
+    sentence = _sentence(Told(case, moment, found, expected, names), starts)
     return Witness(rule.name, time, sentence, witness, names, *plans)
 
 
@@ -283,18 +283,36 @@ def _earliest(
     return None
 
 
-def _sentence(
-    case: Case,
-    moment: Moment,
-    found: Replay,
-    starts: np.ndarray,
-    expected: np.ndarray,
-    names: tuple[str, ...],
-) -> str:
+class Told(NamedTuple):
+    """What a sentence tells of: a moment, what the rule found and plans (s), and names of jobs."""
+
+    case: Case
+    moment: Moment
+    found: Replay
+    expected: np.ndarray
+    names: tuple[str, ...]
+
+    @property
+    def head(self) -> int:
+        """The place of the head of the queue; negative if there is none."""
+        return int(self.found.state.head)
+
+    @property
+    def reservation(self) -> str:
+        """The reservation of the head, in words."""
+        shadow_time = _seconds(float(self.found.state.shadow_time))
+        return f"job {self.names[self.head]}'s reservation at {shadow_time}"
+
+    def planned_end(self, job: int) -> float:
+        """When a job would end by plan if it started now (s)."""
+        return self.case.time + float(self.case.run.jobs.requested_time[self.moment.rows[job]])
+
+
+def _sentence(told: Told, starts: np.ndarray) -> str:
     """Which job the record starts and the rule does not, or the reverse, and why."""
-    chosen = found.jobs.chosen == 1
+    chosen, names = told.found.jobs.chosen == 1, told.names
     extra, missing = np.flatnonzero(starts & ~chosen), np.flatnonzero(chosen & ~starts)
-    now, rule = f"{_seconds(case.time)}", case.rule.name
+    now, rule = _seconds(told.case.time), told.case.rule.name
     if extra.size and missing.size:
         return (
             f"job {names[extra[0]]} starts at {now}; under {rule}, job {names[missing[0]]} would "
@@ -302,56 +320,38 @@ def _sentence(
         )
     if extra.size:
         job = int(extra[0])
-        reason = _reason_against(case, moment, found, job, expected, names)
-        return f"job {names[job]} starts at {now}; under {rule} it {reason}"
+        return f"job {names[job]} starts at {now}; under {rule} it {_reason_against(told, job)}"
     job = int(missing[0])
-    reason = _reason_for(case, moment, found, job, expected, names)
+    reason = _reason_for(told, job)
     return f"job {names[job]} does not start at {now}; under {rule} it would: {reason}"
 
 
-def _reason_against(
-    case: Case,
-    moment: Moment,
-    found: Replay,
-    job: int,
-    expected: np.ndarray,
-    names: tuple[str, ...],
-) -> str:
+def _reason_against(told: Told, job: int) -> str:
     """Why the rule does not start a job."""
-    head, reserves = int(found.state.head), case.rule.reserves
+    reserves = told.case.rule.reserves
     if reserves == "all":
-        return f"has its reservation at {_seconds(expected[job])}"
-    if head < 0 or head == job:
+        return f"has its reservation at {_seconds(told.expected[job])}"
+    if told.head < 0 or told.head == job:
         return "would not"
     if reserves == "none":
-        return f"would not overtake job {names[head]}, the head of the queue"
-    shadow_time = float(found.state.shadow_time)
-    if case.time + case.run.jobs.requested_time[moment.rows[job]] == shadow_time:
-        return f"would not end before job {names[head]}'s reservation at {_seconds(shadow_time)}"
-    return f"would delay job {names[head]}'s reservation at {_seconds(shadow_time)}"
+        return f"would not overtake job {told.names[told.head]}, the head of the queue"
+    if told.planned_end(job) == float(told.found.state.shadow_time):
+        return f"would not end before {told.reservation}"
+    return f"would delay {told.reservation}"
 
 
-def _reason_for(
-    case: Case,
-    moment: Moment,
-    found: Replay,
-    job: int,
-    expected: np.ndarray,
-    names: tuple[str, ...],
-) -> str:
+def _reason_for(told: Told, job: int) -> str:
     """Why the rule starts a job."""
-    head, reserves = int(found.state.head), case.rule.reserves
+    case, moment, reserves = told.case, told.moment, told.case.rule.reserves
     if reserves == "all":
         return "its reservation begins then"
     free = moment.total_nodes - int(case.holds(moment).sum())
     fits = f"it fits on the {count(free, 'free node')}"
-    if not _is_behind_head(case, moment, found, job):
+    if not _is_behind_head(case, moment, told.found, job):
         return f"it is the head of the queue, and {fits}"
     if reserves == "none":
         return fits
-    shadow_time = float(found.state.shadow_time)
-    end = case.time + case.run.jobs.requested_time[moment.rows[job]]
-    if end <= shadow_time:
-        return f"{fits}, and ends by job {names[head]}'s reservation at {_seconds(shadow_time)}"
-    extra = count(int(found.state.extra), "extra node")
-    return f"{fits}, and within the {extra} of job {names[head]}'s reservation"
+    if told.planned_end(job) <= float(told.found.state.shadow_time):
+        return f"{fits}, and ends by {told.reservation}"
+    extra = count(int(told.found.state.extra), "extra node")
+    return f"{fits}, and within the {extra} of job {told.names[told.head]}'s reservation"

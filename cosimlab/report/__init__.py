@@ -4,13 +4,15 @@
 - `open_log`: a log prepared for the sections; `Log`; `example_log`: a small synthetic log
 
 Sections, one call each: `log_section`, `waits_section`, `starts_section`, `policies_section`,
-`bursts_section`, `fillers_section`, `lending_section`, `timesharing_section`; `months_section`,
-`outcomes_section`, `requests_section`, which are None where the log cannot tell; `change_section`.
+`bursts_section`, `fillers_section`, `lending_section`, `timesharing_section`; `limits_section`,
+`months_section`, `outcomes_section`, `requests_section`, which are None where the log cannot tell;
+`change_section`.
 The modules of this room compute what they show:
 
 - `log`: the account and the machine as tables, intervals over logs whose weeks are drawn anew
 - `waits`: weeks; waits by size, user, queue, …; waits while enough nodes were idle; how well
   starts can be forecast
+- `limits`: users, groups, queues and partitions that a limit makes wait
 - `policies`: batch policies on the log's jobs, beside the recorded waits
 - `nodes`: nodes for a burst, and what they cost; fillers, and nodes to lend
 - `history`: months, outcomes, requests, before and after a date
@@ -24,6 +26,7 @@ from cosimlab.report.history import change_section as change_section
 from cosimlab.report.history import months_section as months_section
 from cosimlab.report.history import outcomes_section as outcomes_section
 from cosimlab.report.history import requests_section as requests_section
+from cosimlab.report.limits import limits_section as limits_section
 from cosimlab.report.log import Log as Log
 from cosimlab.report.log import example_log as example_log
 from cosimlab.report.log import open_log as open_log

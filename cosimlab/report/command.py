@@ -16,6 +16,7 @@ from cosimlab.report.history import (
     outcomes_section,
     requests_section,
 )
+from cosimlab.report.limits import limits_section
 from cosimlab.report.log import Log, open_log
 from cosimlab.report.nodes import bursts_section, fillers_section, lending_section
 from cosimlab.report.overview import Changes, Tile, changes, picture, tiles
@@ -32,6 +33,7 @@ from cosimlib.workload import Workload
 SECTIONS = (
     log_section,
     waits_section,
+    limits_section,
     starts_section,
     policies_section,
     bursts_section,

@@ -8,7 +8,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -277,7 +277,7 @@ def _on_account(
     names = _names(chosen, "name", "account") or ([] if verb in ADD else known)
     for name in names:
         if verb in REMOVE:
-            _remove(into, lambda key, name=name: key[0] == name)
+            _remove(into, [key for key in into.associations if key[0] == name])
         else:
             into.set_association(name, "", pairs, place, parent)
 
@@ -300,14 +300,14 @@ def _on_user(into: Accounting, verb: str, chosen: dict[str, str], pairs: Pairs, 
     ]
     for account, user in found:
         if verb in REMOVE:
-            _remove(into, lambda key, own=(account, user): key == own)
+            _remove(into, [(account, user)])
         else:
             into.set_association(account, user, pairs, place)
 
 
-def _remove(into: Accounting, chosen: Callable[[tuple[str, str]], bool]) -> None:
+def _remove(into: Accounting, keys: list[tuple[str, str]]) -> None:
     """Remove associations."""
-    for key in [key for key in into.associations if chosen(key)]:
+    for key in keys:
         del into.associations[key]
 
 

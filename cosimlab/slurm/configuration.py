@@ -116,7 +116,8 @@ def _included(path: Path, place: str, names: list[str], depth: int) -> Iterator[
 
 def read_configuration(paths: list[Path], gres: list[Path], shown: list[Path]) -> Site:
     """A site from files like slurm.conf, gres.conf, and what ``scontrol show config`` prints."""
-    machine, options = Machine(), []
+    machine = Machine()
+    options: list[tuple[str, str, str]] = []
     for path in paths:
         for line in lines_of(path):
             _take(machine, line, options)

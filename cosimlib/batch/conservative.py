@@ -27,51 +27,41 @@ The windows of a calendar (`cosimlib.calendar`) take nodes in the plan from the 
 become known. A window that becomes known after reservations on its nodes breaks promises, too, and
 so does a window that kills jobs. Reservations are then all made again, in the same order.
 
-The free nodes over time are one sorted array of breakpoints (`kernels.availability`). While
-reservations are only added, the search for a job begins where the search for the last job with the
-same nodes and requested time ended. Of plans that are made again, only the starts before the next
-event matter; each plan ends where no remaining job could begin before that event.
+The plan is kept by `batch.reservations`. Of plans that are made again, only the starts before the
+next event matter; each plan ends where no remaining job could begin before that event.
 """
 
 import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.batch import capacity, queue
+from cosimlib.batch import capacity, reservations
 from cosimlib.batch import machine as machines
 from cosimlib.batch.machine import STATE_FLOATS, STATE_INTEGERS, machine_of
 from cosimlib.batch.orders import ASKED, Asking, Order, Prepared, prepare, schedule_of
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.kernels import availability
-from cosimlib.kernels.availability import BREAKPOINT
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, records, whole
+from cosimlib.kernels.records import record_type
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
 RESERVATIONS = ("kept", "replanned")
 
-JOB = record_type(floats=f"{queue.FLOATS} reserved promised", integers=f"{queue.INTEGERS} kind")
-"""A job; its start, its reservation and the first that it had, NaN before; and its kind: jobs of
-one kind have the same nodes and requested time."""
-
-KIND = record_type(floats="none_before", integers="version")
-"""A kind of jobs: before `none_before` they find no start, as long as nothing has come free since
-`version`."""
+JOB = record_type(floats=f"{reservations.JOB_FLOATS} promised", integers=reservations.JOB_INTEGERS)
+"""A job; its start, its reservation and the first that it had, NaN before."""
 
 STATE = record_type(
-    floats=f"{STATE_FLOATS} next_start rises movable_before",
-    integers=f"{STATE_INTEGERS} waiting breakpoints version overdue promises events idle",
+    floats=f"{STATE_FLOATS} {reservations.STATE_FLOATS}",
+    integers=f"{STATE_INTEGERS} {reservations.STATE_INTEGERS} promises is_asked events idle",
 )
-"""State of a simulation: when the next reservation begins; before when waiting jobs could move.
+"""State of a simulation and of its plan.
 
-Then the jobs waiting; what `availability` needs; how often nodes came free in the plan; whether a
-job has outlived its request; whether first reservations are asked for; how often a job or a window
-has come, begun or ended; how many jobs were planned at instants at which none did.
+Then whether first reservations are asked for; whether ranks have been asked for at this instant;
+how often a job or a window has come, begun or ended; how many jobs were planned at instants at
+which none did.
 """
-
-FIRST = whole(0)
 
 MOST_IDLE, MOST_IDLE_PER_JOB = 1_000_000, 2_000
 """Jobs planned at most, in all and per job, at instants at which none comes, begins or ends."""
@@ -151,29 +141,20 @@ def promised_starts(
     return pd.Series(promised, index=workload.jobs.index, name="promised_start")
 
 
-def _simulate(run: Prepared, reservations: str, promises: bool = False) -> np.recarray:
+def _simulate(run: Prepared, rule: str, promises: bool = False) -> np.recarray:
     """Records of jobs that have ended; their first reservations only if `promises` says so."""
-    check.choice("reservations", reservations, RESERVATIONS)
+    check.choice("reservations", rule, RESERVATIONS)
     machine = machine_of(run, JOB, STATE, promises=promises, events=-1)
     jobs, state = machine.jobs, machine.state
     jobs.reserved = jobs.promised = np.nan
-    by_request = pd.DataFrame({"nodes": jobs.nodes, "time": jobs.requested_time})
-    kind = by_request.groupby(["nodes", "time"]).ngroup().to_numpy()
-    jobs.kind = kind
-    kinds = records(kind.max(initial=-1) + 1, KIND, version=-1)
-    state.next_start, state.movable_before = np.inf, -np.inf
+    kinds = reservations.kinds_of(jobs)
     windows = 0 if machine.edges is None else machine.edges.size
-    profile = np.recarray(2 * jobs.size + windows + 4, BREAKPOINT)
-    waiting, is_kept = np.empty(jobs.size, np.int64), reservations == "kept"
-    if run.kind == ASKED:
-        decide, ask = _keep_now if is_kept else _plan_now, Asking(run, jobs)
-        availability.clear(profile, state, -np.inf, state.free)
-        while _next_instant(jobs, machine.ends, state):
-            ask(state.now)
-            decide(*machine, waiting, kinds, profile)
-    else:
-        simulate = _keep_reservations if is_kept else _plan_anew
-        simulate(*machine, waiting, kinds, profile)
+    profile = reservations.empty_plan(state, jobs.size, windows)
+    waiting = np.empty(jobs.size, np.int64)
+    simulate = _keep_reservations if rule == "kept" else _plan_anew
+    ask = Asking(run, jobs)
+    while simulate(*machine, waiting, kinds, profile):
+        ask(state.now)
     if state.now < np.inf:
         _refuse(run.workload, jobs, state.now)
     return jobs
@@ -203,42 +184,35 @@ def _keep_reservations(
     waiting: np.ndarray,
     kinds: np.recarray,
     profile: np.recarray,
-) -> None:
-    """Simulate reservations that move earlier only, as long as no job outlives its request."""
-    availability.clear(profile, state, -np.inf, state.free)
-    while _next_instant(jobs, ends, state):
-        _keep_now(jobs, ends, expected, edges, state, waiting, kinds, profile)
+) -> bool:
+    """Simulate reservations that move earlier only, as long as no job outlives its request.
 
-
-@kernel
-def _keep_now(
-    jobs: np.recarray,
-    ends: np.recarray,
-    expected: np.recarray,
-    edges: np.recarray | None,
-    state: np.record,
-    waiting: np.ndarray,
-    kinds: np.recarray,
-    profile: np.recarray,
-) -> None:
-    """One instant of `_keep_reservations`."""
-    availability.advance(profile, state, state.now)
-    was_overdue = state.overdue
-    ended = _absorb_ends(jobs, ends, expected, state, profile)
-    is_broken = False
-    if edges is not None:
-        is_broken = _absorb_edges(jobs, ends, expected, edges, state, profile)
-    state.overdue = state.releases > 0 and expected[state.releases - 1].time <= state.now
-    if state.overdue or was_overdue or is_broken:
-        _renew(jobs, expected, state, waiting, kinds, profile)
-    else:
+    Where ranks must first be asked for, it returns True at each instant, and goes on when called
+    again.
+    """
+    while state.is_asked or _next_instant(jobs, ends, state):
+        state.is_asked = state.kind == ASKED and not state.is_asked
+        if state.is_asked:
+            return True
+        availability.advance(profile, state, state.now)
+        was_overdue = state.overdue
+        ended = _absorb_ends(jobs, ends, expected, state, profile)
+        is_broken = False
+        if edges is not None:
+            is_broken = _absorb_edges(jobs, ends, expected, edges, state, profile)
+        state.overdue = reservations.is_any_overdue(expected, state)
+        if state.overdue or was_overdue or is_broken:
+            reservations.renew(jobs, expected, state, waiting, kinds, profile)
+        else:
+            _begin_reserved(jobs, ends, expected, state, waiting)
+            if ended and state.movable_before > state.now:
+                reservations.compress(jobs, state, waiting, profile)
+        first, last = _submit(jobs, state, waiting), state.waiting
+        new = waiting[last - (state.submitted - first) : last]
+        reservations.reserve_all(jobs, state, kinds, profile, new)
+        _promise(jobs, first, state.submitted)
         _begin_reserved(jobs, ends, expected, state, waiting)
-        if ended and state.movable_before > state.now:
-            _compress(jobs, state, waiting, profile)
-    first, queued = _submit(jobs, state, waiting), waiting[: state.waiting]
-    _reserve_all(jobs, state, kinds, profile, queued[queued.size - (state.submitted - first) :])
-    _promise(jobs, first, state.submitted)
-    _begin_reserved(jobs, ends, expected, state, waiting)
+    return False
 
 
 @kernel
@@ -251,48 +225,27 @@ def _plan_anew(
     waiting: np.ndarray,
     kinds: np.recarray,
     profile: np.recarray,
-) -> None:
-    """Simulate plans that are made from nothing at every instant.
+) -> bool:
+    """Simulate plans that are made from nothing at every instant, up to the next event.
 
-    A plan ends where no job that is left could begin before the next event, for a reservation only
-    takes nodes from those planned later. It is whole where first reservations are asked for.
+    A plan is whole where first reservations are asked for. As `_keep_reservations`, it returns True
+    where ranks must first be asked for.
     """
-    availability.clear(profile, state, -np.inf, state.free)
-    while _next_instant(jobs, ends, state):
-        _plan_now(jobs, ends, expected, edges, state, waiting, kinds, profile)
-
-
-@kernel
-def _plan_now(
-    jobs: np.recarray,
-    ends: np.recarray,
-    expected: np.recarray,
-    edges: np.recarray | None,
-    state: np.record,
-    waiting: np.ndarray,
-    kinds: np.recarray,
-    profile: np.recarray,
-) -> None:
-    """One instant of `_plan_anew`."""
-    _absorb_ends(jobs, ends, expected, state, profile)
-    if edges is not None:
-        _absorb_edges(jobs, ends, expected, edges, state, profile)
-    first = _submit(jobs, state, waiting)
-    is_whole = state.promises and first < state.submitted
-    before = np.inf if is_whole else machines.next_event(jobs, ends, state)
-    queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
-    _drop_reservations(jobs, expected, state, waiting, profile)
-    numbers, place, planned = waiting[: state.waiting], FIRST, FIRST
-    while place < numbers.size:
-        if _earliest_start(jobs, state, kinds, profile, numbers[place], before) < before:
-            while planned <= place:
-                planned = _reserve(jobs, state, kinds, profile, numbers, planned)
-            place = planned
-        else:
-            place += 1
-    if is_whole:
-        _promise(jobs, first, state.submitted)
-    _begin_reserved(jobs, ends, expected, state, waiting)
+    while state.is_asked or _next_instant(jobs, ends, state):
+        state.is_asked = state.kind == ASKED and not state.is_asked
+        if state.is_asked:
+            return True
+        _absorb_ends(jobs, ends, expected, state, profile)
+        if edges is not None:
+            _absorb_edges(jobs, ends, expected, edges, state, profile)
+        first = _submit(jobs, state, waiting)
+        is_whole = state.promises and first < state.submitted
+        before = np.inf if is_whole else machines.next_event(jobs, ends, state)
+        reservations.plan_anew(jobs, expected, state, waiting, kinds, profile, before)
+        if is_whole:
+            _promise(jobs, first, state.submitted)
+        _begin_reserved(jobs, ends, expected, state, waiting)
+    return False
 
 
 @kernel
@@ -319,11 +272,7 @@ def _absorb_ends(
     ended = False
     while machines.ends_by_now(ends, state):
         job, ended = jobs[machines.end(jobs, ends, expected, state, state.running)], True
-        expected_end = job.start_time + job.requested_time
-        if expected_end > state.now:
-            availability.add(profile, state, state.now, expected_end, job.nodes)
-            state.movable_before = max(state.movable_before, expected_end)
-            state.version += 1
+        reservations.leave_early(state, profile, job.start_time + job.requested_time, job.nodes)
     return ended
 
 
@@ -393,149 +342,3 @@ def _begin_reserved(
         waiting[kept] = number
         kept += 1
     state.waiting = kept
-
-
-@kernel
-def _renew(
-    jobs: np.recarray,
-    expected: np.recarray,
-    state: np.record,
-    waiting: np.ndarray,
-    kinds: np.recarray,
-    profile: np.recarray,
-) -> None:
-    """Make all reservations anew, in order of the starts reserved so far (ties: the queue's)."""
-    numbers = waiting[: state.waiting]
-    for number in numbers:
-        jobs[number].before_rank = jobs[number].reserved
-    queue.sort(jobs, numbers, state.kind, state.now)
-    for number in numbers:
-        jobs[number].before_rank = 0.0
-    _drop_reservations(jobs, expected, state, waiting, profile)
-    _reserve_all(jobs, state, kinds, profile, numbers)
-    state.movable_before = -np.inf
-
-
-@kernel
-def _compress(
-    jobs: np.recarray, state: np.record, waiting: np.ndarray, profile: np.recarray
-) -> None:
-    """Lift every waiting job, in the queue's order, and place it anew at its earliest start.
-
-    Every job had its earliest start before nodes came free. So none of more nodes than are free
-    where they did can move, nor one equal to the last that could not, with the same reservation.
-    """
-    queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
-    before, state.movable_before = state.movable_before, -np.inf
-    most, is_stale = availability.max_free(profile, state, before), False
-    kind, reserved = -1, 0.0
-    for number in waiting[: state.waiting]:
-        job = jobs[number]
-        if is_stale and job.nodes > most:
-            most, is_stale = availability.max_free(profile, state, before), False
-        if job.nodes > most or (job.kind == kind and job.reserved == reserved):
-            continue
-        kind, reserved = job.kind, job.reserved
-        start = availability.earliest_start(
-            profile, state, job.nodes, job.requested_time, state.now, before, reserved
-        )
-        if start < reserved:
-            end = reserved + job.requested_time
-            availability.add(profile, state, reserved, end, job.nodes)
-            availability.add(profile, state, start, start + job.requested_time, -job.nodes)
-            job.reserved, kind, is_stale = start, -1, True
-            state.version += 1
-            state.movable_before = max(state.movable_before, end)
-            before = max(before, end)
-            state.next_start = min(state.next_start, start)
-
-
-@kernel
-def _drop_reservations(
-    jobs: np.recarray,
-    expected: np.recarray,
-    state: np.record,
-    waiting: np.ndarray,
-    profile: np.recarray,
-) -> None:
-    """Drop all reservations: a plan of the running jobs alone.
-
-    If a job has outlived its request, its nodes count as free from now on.
-    """
-    for number in waiting[: state.waiting]:
-        jobs[number].reserved = np.inf
-    free = state.free
-    availability.clear(profile, state, state.now, free)
-    for row in range(state.releases - 1, -1, -1):
-        free += expected[row].nodes
-        if expected[row].time > state.now:
-            profile[state.breakpoints].time = expected[row].time
-            state.breakpoints += 1
-            if expected[row].nodes < 0:
-                state.rises = expected[row].time
-        profile[state.breakpoints - 1].free = free
-    state.version += 1
-    state.next_start = np.inf
-
-
-@kernel
-def _earliest_start(
-    jobs: np.recarray,
-    state: np.record,
-    kinds: np.recarray,
-    profile: np.recarray,
-    number: int,
-    before: float,
-) -> float:
-    """The earliest start of a job, if that is before a moment; else the moment, or a later one."""
-    job = jobs[number]
-    kind = kinds[job.kind]
-    since = kind.none_before if kind.version == state.version else state.now
-    if since >= before:
-        return since
-    start = availability.earliest_start(
-        profile, state, job.nodes, job.requested_time, since, before, np.inf
-    )
-    kind.none_before, kind.version = min(start, before), state.version
-    return kind.none_before
-
-
-@kernel
-def _reserve_all(
-    jobs: np.recarray,
-    state: np.record,
-    kinds: np.recarray,
-    profile: np.recarray,
-    numbers: np.ndarray,
-) -> None:
-    """Reserve the earliest start for each of these jobs in turn."""
-    place = FIRST
-    while place < numbers.size:
-        place = _reserve(jobs, state, kinds, profile, numbers, place)
-
-
-@kernel
-def _reserve(
-    jobs: np.recarray,
-    state: np.record,
-    kinds: np.recarray,
-    profile: np.recarray,
-    numbers: np.ndarray,
-    place: int,
-) -> int:
-    """Reserve the earliest start for the job at a place; return the next place.
-
-    So for the equal jobs that come next, as far as they fit beside it.
-    """
-    job, last = jobs[numbers[place]], place + 1
-    start = _earliest_start(jobs, state, kinds, profile, numbers[place], np.inf)
-    end = start + job.requested_time
-    if last < numbers.size and jobs[numbers[last]].kind == job.kind:
-        stop = place + availability.min_free(profile, state, start, end) // job.nodes
-        while last < min(stop, numbers.size) and jobs[numbers[last]].kind == job.kind:
-            last += 1
-    availability.add(profile, state, start, end, (place - last) * job.nodes)
-    state.next_start = min(state.next_start, start)
-    for number in numbers[place:last]:
-        jobs[number].reserved = start
-    return last

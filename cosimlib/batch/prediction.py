@@ -39,7 +39,8 @@ USER = record_type(floats="last before", integers="ended")
 
 STATE = record_type(
     floats=STATE_FLOATS,
-    integers=f"{STATE_INTEGERS} shortest_first last_two per_event extra_nodes waiting limits",
+    integers=f"{STATE_INTEGERS} shortest_first last_two per_event extra_nodes is_asked "
+    "waiting limits",
 )
 
 
@@ -77,7 +78,6 @@ def simulate_predicted(
     ask = Asking(run, jobs)
     while _simulate(*arrays):
         ask(machine.state.now, machine.state.submitted)
-        _decide(*arrays)
     return jobs.start_time.copy()
 
 
@@ -117,10 +117,33 @@ def _simulate(
     planned: np.recarray,
     limits: np.recarray,
 ) -> bool:
-    """Write start times: events come, and there is a pass after those of an instant, or after each.
+    """Write start times: at each pass, predictions are renewed and the queue is put into order.
 
     `planned` has room for the ends of running jobs as predicted. Where ranks must first be asked
     for, it returns True instead of making a pass, and goes on when called again.
+    """
+    while state.is_asked or _next_pass(jobs, ends, expected, state, users, waiting):
+        state.is_asked = state.kind == ASKED and not state.is_asked
+        if state.is_asked:
+            return True
+        _predict(jobs, state, users, waiting)
+        queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
+        _run_pass(jobs, ends, expected, state, waiting, planned, limits)
+    return False
+
+
+@kernel
+def _next_pass(
+    jobs: np.recarray,
+    ends: np.recarray,
+    expected: np.recarray,
+    state: np.record,
+    users: np.recarray,
+    waiting: np.ndarray,
+) -> bool:
+    """Let events come, up to the last of an instant or just one; whether there was any.
+
+    There is a pass after those of an instant, or after each.
     """
     event = machines.next_event(jobs, ends, state)
     while event < np.inf:
@@ -135,28 +158,8 @@ def _simulate(
             state.submitted += 1
         event = machines.next_event(jobs, ends, state)
         if event > state.now or state.per_event:
-            if state.kind == ASKED:
-                return True
-            _decide(jobs, ends, expected, state, users, waiting, planned, limits)
-            event = machines.next_event(jobs, ends, state)
+            return True
     return False
-
-
-@kernel
-def _decide(
-    jobs: np.recarray,
-    ends: np.recarray,
-    expected: np.recarray,
-    state: np.record,
-    users: np.recarray,
-    waiting: np.ndarray,
-    planned: np.recarray,
-    limits: np.recarray,
-) -> None:
-    """Renew predictions, put the queue into order, and make a pass."""
-    _predict(jobs, state, users, waiting)
-    queue.sort(jobs, waiting[: state.waiting], state.kind, state.now)
-    _run_pass(jobs, ends, expected, state, waiting, planned, limits)
 
 
 @kernel

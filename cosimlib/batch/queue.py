@@ -140,10 +140,10 @@ def head(jobs: np.recarray, state: np.record, tree: np.recarray) -> int:
     leaf = tournament.next_waiting(tree, ROOT)
     if state.kind < AGING:
         return leaf
-    first, highest = 0, -np.inf
+    first, highest, kind, now = leaf, -np.inf, state.kind, state.now
     while leaf > 0:
-        score = _score(jobs[tree[leaf].job], state.kind, state.now)
-        if first == 0 or score > highest:
+        score = _score(jobs[tree[leaf].job], kind, now)
+        if score > highest:
             first, highest = leaf, score
         leaf = tournament.next_waiting(tree, tournament.right_of(leaf))
     return first
@@ -160,11 +160,12 @@ def next_fitting(
     now, free, rows = state.now, state.free, state.limits
     if state.kind < AGING:
         return tournament.next_fitting(tree, leaf, free, limits, rows, now)
-    first, highest = 0, -np.inf
+    kind = state.kind
     leaf = tournament.next_fitting(tree, ROOT, free, limits, rows, now)
+    first, highest = leaf, -np.inf
     while leaf > 0:
-        score = _score(jobs[tree[leaf].job], state.kind, now)
-        if first == 0 or score > highest:
+        score = _score(jobs[tree[leaf].job], kind, now)
+        if score > highest:
             first, highest = leaf, score
         other = tournament.right_of(leaf)
         leaf = tournament.next_fitting(tree, other, free, limits, rows, now)
@@ -174,11 +175,11 @@ def next_fitting(
 @kernel
 def _score(job: np.record, kind: int, now: float) -> float:
     """The score of a waiting job at a moment; the highest comes first."""
-    if kind == ASKED:
-        return -job.rank
     waited = now - job.submit_time
     if kind == WFP:
         return cubed_wait(waited, job.requested_time, job.nodes)
+    if kind == ASKED:
+        return -job.rank
     if kind == UNICEF:
         return small_first(waited, job.requested_time, job.nodes)
     return expansion(waited, job.requested_time)

@@ -29,6 +29,7 @@ SMALL = {
     "explore_filling": lambda: lab.explore_filling(jobs=60),
     "explore_ondemand": lambda: lab.explore_ondemand(jobs=60),
     "explore_timesharing": lambda: lab.explore_timesharing(),
+    "explore_what_if": lambda: lab.explore_what_if(jobs=1500),
 }
 CHANGES = {
     "explore_advise": {"nodes_needed": 13, "bandwidth": 0.5},
@@ -39,6 +40,7 @@ CHANGES = {
     "explore_filling": {"policy": "filling C", "save_every": 7, "speed": 0.8},
     "explore_ondemand": {"policy": "kill", "rate": 8.0, "size": 0.5},
     "explore_timesharing": {"overhead": 0.1, "noise": 0.005},
+    "explore_what_if": {"nodes": 25.0, "limit": 24.0},
 }
 
 

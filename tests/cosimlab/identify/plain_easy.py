@@ -114,6 +114,34 @@ def mutant(seed):
     return compiled(tree)
 
 
+def running_mutants(count, logs):
+    """The first mutants that end and give starts on all of some logs.
+
+    Each comes with its number and its starts on every log.
+    """
+    found, seed = 0, 0
+    while found < count:
+        one = mutant(seed)
+        starts = starts_on(one, logs)
+        if starts is not None:
+            found += 1
+            yield seed, one, starts
+        seed += 1
+
+
+def starts_on(one, logs):
+    """The starts of a mutant on each log; None where it crashes, does not end or gives none."""
+    starts = []
+    for jobs in logs:
+        try:
+            starts.append(one(*jobs))
+        except Exception:
+            return None
+        if not isinstance(starts[-1], list):
+            return None
+    return starts
+
+
 def log(drawn):
     """A small random log: submissions, run times, requests, nodes, and the nodes of its machine."""
     n, total = drawn.randint(5, 20), drawn.randint(3, 8)

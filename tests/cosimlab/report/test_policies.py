@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cosimlab.report import example_log, open_log, policies_section
-from cosimlab.report.policies import _best, _ratios, _would_decide, compare_to_recorded, replay
+from cosimlab.report.policies import _would_decide, compare_to_recorded, replay
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.system import System
 from cosimlib.units import HOUR
@@ -97,34 +97,3 @@ def test_the_example_log_is_feasible_and_near_easy():
     assert log.column("user").notna().all() and (log.jobs["recorded_start"] >= 0).all()
     table = compare_to_recorded([simulate_easy(log, log.machine)])
     assert 0.25 < table.loc["EASY", "rank correlation"] < 1
-
-
-class Compared:
-    """A comparison whose interval leaves out the ratio of the log itself."""
-
-    policies, level, drawn = ("EASY", "conservative"), 0.95, range(20)
-
-    def rows(self, kind: str, **which: str) -> pd.DataFrame:
-        both = {"measure": "wait_time", "statistic": "mean"}
-        if kind == "value":
-            rows = [("EASY", 100.0, 50.0, 200.0), ("conservative", 53.4, 50.0, 80.0)]
-            table = pd.DataFrame(rows, columns=["policy", "log", "low", "high"])
-            return table.assign(**both)
-        row = {
-            "policy": "conservative",
-            "against": "EASY",
-            "log": 0.534,
-            "low": 0.556,
-            "high": 0.782,
-        }
-        return pd.DataFrame([row | both | {"verdict": "lower"}])
-
-
-def test_a_ratio_outside_of_its_interval_is_open_and_its_interval_is_not_printed():
-    """To be merged also where intervals of `compare` always contain their own point."""
-    sentence, how = _best(Compared())
-    assert sentence == "Whether conservative backfilling waits less than EASY is open."
-    assert "unlike this log" in how and "0.556" not in sentence + how
-    table = _ratios(Compared())
-    assert table.loc["conservative", "verdict"] == "open"
-    assert table[["low", "high"]].isna().all(axis=None)
