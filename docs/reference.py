@@ -24,8 +24,10 @@ def reference_pages() -> dict[str, str]:
         front = {id(getattr(door, name)): name for names in sections.values() for name in names}
         package = door.__name__
         pages[f"api/{package}.md"] = _front_door(package, sections)
-        pages |= {f"api/{room}.md": _room(f"{package}.{room}", front) for room in rooms}
-        listed += [package, *rooms]
+        # A room of both packages has a page in each.
+        names = {room: f"{package}.{room}" if room in listed else room for room in rooms}
+        pages |= {f"api/{names[room]}.md": _room(f"{package}.{room}", front) for room in rooms}
+        listed += [package, *names.values()]
     return {"api/index.md": _index(listed), **pages}
 
 
