@@ -115,31 +115,22 @@ def mutant(seed):
 
 
 def running_mutants(count, logs):
-    """The first mutants that end and give starts on all of some logs.
-
-    Each comes with its number and its starts on every log.
-    """
+    """The first mutants that end and give starts on all of some logs, each with its number."""
     found, seed = 0, 0
     while found < count:
         one = mutant(seed)
-        starts = starts_on(one, logs)
-        if starts is not None:
+        if gives_starts(one, logs):
             found += 1
-            yield seed, one, starts
+            yield seed, one
         seed += 1
 
 
-def starts_on(one, logs):
-    """The starts of a mutant on each log; None where it crashes, does not end or gives none."""
-    starts = []
-    for jobs in logs:
-        try:
-            starts.append(one(*jobs))
-        except Exception:
-            return None
-        if not isinstance(starts[-1], list):
-            return None
-    return starts
+def gives_starts(one, logs):
+    """Whether a mutant ends on each log and returns starts."""
+    try:
+        return all(isinstance(one(*jobs), list) for jobs in logs)
+    except Exception:
+        return False
 
 
 def log(drawn):
