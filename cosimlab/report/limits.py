@@ -11,7 +11,8 @@ order it does, but then at any number of running jobs. So two things together ar
 are passed, and nearly always at the same number of running jobs (or with too few nodes left below
 the same number of nodes), which the user (group, …) hardly ever exceeds.
 
-The rule was frozen before it was run on a log. `tests/cosimlab/report/test_limits.py` counts how often it is right.
+The rule was frozen before it was run on a log. `tests/cosimlab/report/test_limits.py` counts how
+often it is right.
 """
 
 from typing import NamedTuple
