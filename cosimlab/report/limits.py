@@ -86,40 +86,37 @@ def limits_of(schedule: Schedule) -> tuple[list[Limit], int]:
     found: list[Limit] = []
     judged, explained = 0, np.zeros(len(schedule.workload), dtype=bool)
     for by in KINDS:
-        labels = schedule.workload.column(by)
-        if labels.nunique() < 2:
+        names, labels = _labels(schedule, by)
+        if names.size < 2:
             continue
-        passings = _passings(schedule, by)
+        passings = _passings(schedule, labels, by)
         for who, own in passings.groupby("who"):
             passed = own["job"].unique()
             days = (own["time"] // DAY).nunique()
             if passed.size < FEWEST_PASSED or days < FEWEST_DAYS:
                 continue
             judged += 1
-            limit = _plateau(schedule, by, who, own)
+            limit = _plateau(schedule, np.flatnonzero(labels == who), own)
             if limit is not None and not explained[passed].mean() > 1 / 2:
-                found.append(limit)
+                found.append(Limit(by, str(names[who]), *limit, passed))
                 explained[passed] = True
     return found, judged
 
 
-def _plateau(schedule: Schedule, by: str, who: int, own: pd.DataFrame) -> Limit | None:
-    """The plateau of a user (group, …), if it stays at one."""
-    names, labels = _labels(schedule, by)
-    rows = np.flatnonzero(labels == who)
-    jobs, nodes = _after_starts(schedule, rows)
-    passed, name = own["job"].unique(), str(names[who])
+def _plateau(schedule: Schedule, rows: np.ndarray, own: pd.DataFrame) -> tuple[str, int] | None:
+    """Of jobs or nodes, and how many: the plateau of whose jobs these are, if it stays at one."""
+    jobs, nodes = _running(schedule, rows, schedule.start_time[rows])
     most = int(np.quantile(own["jobs"], 1 - EXCEEDED, method="higher"))
     stays = (own["jobs"] >= most).mean() >= STEADY
     if most >= LEAST_JOBS and stays and (jobs > most).mean() <= EXCEEDED:
-        return Limit(by, name, "jobs", most, passed)
+        return "jobs", most
     most = int(np.quantile(nodes, 1 - EXCEEDED, method="higher"))
     asked = schedule.workload.jobs["nodes"].to_numpy()[own["job"]]
     stays = (own["nodes"] + asked > most).mean() >= STEADY
     holds = np.quantile(own["nodes"], 1 - STEADY) >= LEAST_PART * most
     several = np.quantile(own["jobs"], 1 - STEADY) >= LEAST_JOBS
     if stays and holds and several:
-        return Limit(by, name, "nodes", most, passed)
+        return "nodes", most
     return None
 
 
@@ -129,25 +126,12 @@ def _labels(schedule: Schedule, by: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(names), labels
 
 
-def _after_starts(schedule: Schedule, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Running jobs of these, and their nodes, right after each of their starts."""
-    start, end = schedule.start_time[rows], schedule.end_time[rows]
-    nodes = schedule.workload.jobs["nodes"].to_numpy()[rows]
-    begun, ended = np.argsort(start, kind="stable"), np.argsort(end, kind="stable")
-    at = start[begun]
-    started = np.searchsorted(at, at, "right")
-    over = np.searchsorted(end[ended], at, "right")
-    sums = [np.append(0, np.cumsum(nodes[order])) for order in (begun, ended)]
-    return started - over, sums[0][started] - sums[1][over]
-
-
-def _passings(schedule: Schedule, by: str) -> pd.DataFrame:
+def _passings(schedule: Schedule, who: np.ndarray, by: str) -> pd.DataFrame:
     """Moments at which jobs are passed: who, `job`, `time`, own `jobs` and `nodes` that run."""
     workload = schedule.workload
-    _, who = _labels(schedule, by)
     # A job of another partition does not take the place of one of this.
-    apart = by if by == "partition" else "partition"
-    pool = np.zeros(len(workload), np.int64) if apart == by else _labels(schedule, apart)[1]
+    is_apart = by != "partition"
+    pool = _labels(schedule, "partition")[1] if is_apart else np.zeros_like(who)
     columns = (workload.jobs[name].to_numpy() for name in ("submit_time", "requested_time"))
     submit_time, requested_time = columns
     order = np.argsort(schedule.start_time, kind="stable")
