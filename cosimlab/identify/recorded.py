@@ -27,6 +27,18 @@ INSTANT = record_type(floats="time", integers="submitted begun ended")
 """An instant of the record (s), and how many jobs have been submitted, begun and ended by then."""
 
 
+class Side(NamedTuple):
+    """The machine as recorded, or as the rule would go on within an instant.
+
+    `expected` has the ends of running jobs by plan, and `waiting` the jobs of the queue in its
+    order. The state counts both.
+    """
+
+    state: np.record
+    expected: np.recarray
+    waiting: np.ndarray
+
+
 class Record(NamedTuple):
     """A recorded schedule: jobs in order of start and of end, and the instants of events."""
 
@@ -56,78 +68,62 @@ def record_of(submit_time: np.ndarray, start_time: np.ndarray, run_time: np.ndar
 
 
 @kernel
-def absorb(
-    jobs: np.recarray,
-    state: np.record,
-    expected: np.recarray,
-    waiting: np.ndarray,
-    ends: np.ndarray,
-    first: int,
-    last: int,
-) -> None:
+def absorb(jobs: np.recarray, side: Side, ends: np.ndarray, first: int, last: int) -> None:
     """Let jobs end, and others come."""
+    state = side.state
     for number in ends:
         job = jobs[number]
         state.free += job.nodes
-        backfilling.expect(expected, state, job.start_time + job.requested_time, -job.nodes)
+        backfilling.expect(side.expected, state, job.start_time + job.requested_time, -job.nodes)
     for number in range(first, last):
-        waiting[state.waiting] = number
+        side.waiting[state.waiting] = number
         state.waiting += 1
 
 
 @kernel
-def may_any_start(
-    jobs: np.recarray,
-    state: np.record,
-    waiting: np.ndarray,
-    ends: np.ndarray,
-    first: int,
-    last: int,
-) -> bool:
+def may_any_start(jobs: np.recarray, side: Side, ends: np.ndarray, first: int, last: int) -> bool:
     """Whether a job that waits, or comes now, fits once these jobs have ended."""
-    free = state.free
+    free = side.state.free
     for number in ends:
         free += jobs[number].nodes
-    least = np.inf
     for number in range(first, last):
-        least = min(least, jobs[number].nodes)
-    for number in waiting[: state.waiting]:
-        least = min(least, jobs[number].nodes)
-    return least <= free
+        if jobs[number].nodes <= free:
+            return True
+    return _fits_any(jobs, side, free)
 
 
 @kernel
-def fits_any(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> bool:
+def may_start_now(jobs: np.recarray, side: Side) -> bool:
     """Whether enough nodes are free for a waiting job."""
-    least = np.inf
-    for number in waiting[: state.waiting]:
-        least = min(least, jobs[number].nodes)
-    return least <= state.free
+    return _fits_any(jobs, side, side.state.free)
 
 
 @kernel
-def copy(
-    state: np.record,
-    expected: np.recarray,
-    waiting: np.ndarray,
-    trial: np.record,
-    trial_expected: np.recarray,
-    trial_waiting: np.ndarray,
-) -> None:
-    """Let the rule go on from the recorded moment."""
-    trial.now, trial.free, trial.head = state.now, state.free, -1
-    trial.releases, trial.waiting = state.releases, state.waiting
+def _fits_any(jobs: np.recarray, side: Side, free: int) -> bool:
+    """Whether a waiting job needs no more nodes than these."""
+    for number in side.waiting[: side.state.waiting]:  # noqa: SIM110 (kernels know no generators)
+        if jobs[number].nodes <= free:
+            return True
+    return False
+
+
+@kernel
+def copy(side: Side, trial: Side) -> None:
+    """Let the rule go on, in the trial, from the recorded moment."""
+    state, other = side.state, trial.state
+    other.now, other.free, other.head = state.now, state.free, -1
+    other.releases, other.waiting = state.releases, state.waiting
     for row in range(state.releases):
-        trial_expected[row].time = expected[row].time
-        trial_expected[row].nodes = expected[row].nodes
-    trial_waiting[: state.waiting] = waiting[: state.waiting]
+        trial.expected[row].time = side.expected[row].time
+        trial.expected[row].nodes = side.expected[row].nodes
+    trial.waiting[: state.waiting] = side.waiting[: state.waiting]
 
 
 @kernel
-def is_equal(jobs: np.recarray, state: np.record, waiting: np.ndarray, starts: np.ndarray) -> bool:
+def is_equal(jobs: np.recarray, side: Side, starts: np.ndarray) -> bool:
     """Whether the chosen jobs are those that the record starts."""
     chosen = 0
-    for number in waiting[: state.waiting]:
+    for number in side.waiting[: side.state.waiting]:
         chosen += jobs[number].chosen
     for number in starts:
         if jobs[number].chosen == 0:
@@ -136,20 +132,15 @@ def is_equal(jobs: np.recarray, state: np.record, waiting: np.ndarray, starts: n
 
 
 @kernel
-def go_on(
-    jobs: np.recarray,
-    state: np.record,
-    expected: np.recarray,
-    waiting: np.ndarray,
-    starts: np.ndarray,
-) -> None:
+def go_on(jobs: np.recarray, side: Side, starts: np.ndarray) -> None:
     """Start what the record starts, and forget what the rule has chosen."""
+    state, waiting = side.state, side.waiting
     for number in starts:
         job = jobs[number]
         job.begun = 1
         if job.end_time > job.start_time:
             state.free -= job.nodes
-            backfilling.expect(expected, state, state.now + job.requested_time, job.nodes)
+            backfilling.expect(side.expected, state, state.now + job.requested_time, job.nodes)
     kept = 0
     for number in waiting[: state.waiting]:
         jobs[number].chosen = 0
@@ -160,11 +151,11 @@ def go_on(
 
 
 @kernel
-def drop_chosen(jobs: np.recarray, state: np.record, waiting: np.ndarray) -> None:
+def drop_chosen(jobs: np.recarray, side: Side) -> None:
     """Drop chosen jobs from those that wait."""
     kept = 0
-    for number in waiting[: state.waiting]:
+    for number in side.waiting[: side.state.waiting]:
         if jobs[number].chosen == 0:
-            waiting[kept] = number
+            side.waiting[kept] = number
             kept += 1
-    state.waiting = kept
+    side.state.waiting = kept

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlab.identify import passes, planning, recorded
-from cosimlab.identify.recorded import JOB, STATE, Record, record_of
+from cosimlab.identify.planning import Plan
+from cosimlab.identify.recorded import JOB, STATE, Record, Side, record_of
 from cosimlib.batch import reservations
 from cosimlib.batch.orders import Prepared
 from cosimlib.kernels.backfilling import STEP
@@ -32,14 +33,6 @@ would start many of them takes long at each instant, and it did not make the sch
 
 NOTHING, WRONG, RIGHT = 0, 1, 2
 """What is noted of an instant: nothing to decide; the rule decides otherwise, or the same."""
-
-
-class Side(NamedTuple):
-    """The machine as recorded, or as the rule would go on within an instant."""
-
-    state: np.record
-    expected: np.recarray
-    waiting: np.ndarray
 
 
 class Replay(NamedTuple):
@@ -71,10 +64,10 @@ def replay(
     n = jobs.size
     side, trial = _side(run, rule, per_event), _side(run, rule, per_event)
     kinds = reservations.kinds_of(jobs) if rule >= KEPT else records(0, reservations.KIND)
-    profile = reservations.empty_plan(trial.state, n)
+    plan = Plan(kinds, reservations.empty_plan(trial.state, n))
     noted = np.zeros(record.instants.size, np.int64)
     ended, limits = np.empty(n + 1, np.int64), np.recarray(3, STEP)
-    _replay(jobs, *record, *side, *trial, ended, limits, kinds, profile, noted, until)
+    _replay(jobs, record, side, trial, plan, ended, limits, noted, until)
     return Replay(jobs, noted, trial.state)
 
 
@@ -89,75 +82,51 @@ def _side(run: Prepared, rule: int, per_event: bool) -> Side:
 @kernel
 def _replay(
     jobs: np.recarray,
-    by_start: np.ndarray,
-    by_end: np.ndarray,
-    instants: np.recarray,
-    state: np.record,
-    expected: np.recarray,
-    waiting: np.ndarray,
-    trial: np.record,
-    trial_expected: np.recarray,
-    trial_waiting: np.ndarray,
+    record: Record,
+    side: Side,
+    trial: Side,
+    plan: Plan,
     ended: np.ndarray,
     limits: np.recarray,
-    kinds: np.recarray,
-    profile: np.recarray,
     noted: np.ndarray,
     until: float,
 ) -> None:
     """Note of each instant whether the rule starts the jobs that the record starts.
 
     The rule goes on from a copy of the recorded machine, the trial, in which kept reservations
-    stay from instant to instant.
+    stay from instant to instant. `ended` and `limits` are room for a pass.
     """
+    state = side.state
     begun, gone, submitted, wrong = 0, 0, 0, 0
-    for index in range(instants.size):
-        instant = instants[index]
+    for index in range(record.instants.size):
+        instant = record.instants[index]
         state.now = instant.time
-        ends, starts = by_end[gone : instant.ended], by_start[begun : instant.begun]
+        ends = record.by_end[gone : instant.ended]
+        starts = record.by_start[begun : instant.begun]
         first, submitted = submitted, instant.submitted
         begun, gone = instant.begun, instant.ended
         is_pass = state.rule < KEPT
-        if is_pass and recorded.may_any_start(jobs, state, waiting, ends, first, submitted):
-            recorded.copy(state, expected, waiting, trial, trial_expected, trial_waiting)
-            passes.choose(
-                jobs, trial, trial_expected, trial_waiting, limits, ended, ends, first, submitted
-            )
-        recorded.absorb(jobs, state, expected, waiting, ends, first, submitted)
+        if is_pass and recorded.may_any_start(jobs, side, ends, first, submitted):
+            recorded.copy(side, trial)
+            passes.choose(jobs, trial, limits, ended, ends, first, submitted)
+        recorded.absorb(jobs, side, ends, first, submitted)
         if state.rule != KEPT:
-            passes.sort(jobs, state, waiting)
-        is_decision = starts.size > 0 or recorded.fits_any(jobs, state, waiting)
-        if state.rule == KEPT or (state.rule == REPLANNED and is_decision):
-            recorded.copy(state, expected, waiting, trial, trial_expected, trial_waiting)
-            _plan(
-                jobs, trial, trial_expected, trial_waiting, kinds, profile, ends, submitted - first
-            )
+            passes.sort(jobs, side)
+        is_decision = starts.size > 0 or recorded.may_start_now(jobs, side)
+        if state.rule == KEPT:
+            recorded.copy(side, trial)
+            planning.choose_reserved(jobs, trial, plan, ends, submitted - first)
+        elif state.rule == REPLANNED and is_decision:
+            recorded.copy(side, trial)
+            planning.choose_anew(jobs, trial, plan)
         if is_decision:
-            noted[index] = RIGHT if recorded.is_equal(jobs, state, waiting, starts) else WRONG
+            noted[index] = RIGHT if recorded.is_equal(jobs, side, starts) else WRONG
         wrong += noted[index] == WRONG
         if instant.time >= until or (wrong == MOST_WRONG and until == np.inf):
             return
-        recorded.go_on(jobs, state, expected, waiting, starts)
+        recorded.go_on(jobs, side, starts)
         if state.rule == KEPT and noted[index] == WRONG:
-            recorded.copy(state, expected, waiting, trial, trial_expected, trial_waiting)
-            reservations.renew(jobs, trial_expected, trial, trial_waiting, kinds, profile)
+            recorded.copy(side, trial)
+            planning.renew(jobs, trial, plan)
         if state.rule == KEPT:  # jobs that are due begin in the order of the last plan
-            waiting[: state.waiting] = trial_waiting[: state.waiting]
-
-
-@kernel
-def _plan(
-    jobs: np.recarray,
-    state: np.record,
-    expected: np.recarray,
-    waiting: np.ndarray,
-    kinds: np.recarray,
-    profile: np.recarray,
-    ends: np.ndarray,
-    new: int,
-) -> None:
-    """Choose jobs by reservations, of which the last `new` waiting jobs have none yet."""
-    if state.rule == REPLANNED:
-        planning.choose_anew(jobs, state, expected, waiting, kinds, profile)
-    else:
-        planning.choose_reserved(jobs, state, expected, waiting, kinds, profile, ends, new)
+            side.waiting[: state.waiting] = trial.waiting[: state.waiting]
