@@ -74,12 +74,18 @@ def choose_reserved(jobs: np.recarray, side: Side, plan: Plan, ends: np.ndarray,
     while has_room and state.movable_before > state.now:
         reservations.compress(jobs, state, waiting, profile)
         has_room = _begin_due(jobs, side, profile)
-    for number in coming:
-        waiting[state.waiting] = number
-        state.waiting += 1
+    _line_up(side, coming)
     reservations.reserve_all(jobs, state, plan.kinds, profile, coming)
     while _begin_due(jobs, side, profile):
         reservations.compress(jobs, state, waiting, profile)
+
+
+@kernel
+def _line_up(side: Side, coming: np.ndarray) -> None:
+    """Put jobs at the end of the queue."""
+    for number in coming:
+        side.waiting[side.state.waiting] = number
+        side.state.waiting += 1
 
 
 @kernel
