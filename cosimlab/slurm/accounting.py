@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cosimlab.slurm.configuration import checked
-from cosimlib.slurm.settings import plain, set_of_association, set_of_qos
+from cosimlib.slurm.settings import set_of_association, set_of_qos
 from cosimlib.slurm.site import QOS, Association, NotModeled
+from cosimlib.slurm.values import plain
 from cosimlib.traces.account import TraceError
 
 ROOT = "root"

@@ -11,15 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cosimlib.slurm.settings import (
-    SettingError,
-    memory_of,
-    plain,
-    set_of_partition,
-    set_option,
-    whole,
-)
-from cosimlib.slurm.site import Node, Partition, Site
+from cosimlib.slurm.options import NODE_NOT_FOLLOWED, NODE_WITHOUT_INFLUENCE, effect_of
+from cosimlib.slurm.settings import set_of_partition, set_option
+from cosimlib.slurm.site import Node, NotModeled, Partition, Site
+from cosimlib.slurm.values import SettingError, memory_of, plain, whole
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.hosts import expand_hosts
 
@@ -28,18 +23,6 @@ DEEPEST = 8
 """Files that include one another deeper than this do so in a circle."""
 UNITS = re.compile(r"^([0-9.]+) (sec|min|usec|minutes|seconds)$")
 MENDED_GRES = re.compile(r"\([^)]*\)")
-
-NODE_NOTES = {
-    "corespeccount": "cores would be kept for the system",
-    "cpuspeclist": "cores would be kept for the system",
-    "threadspercore": "jobs would get whole cores; here they get single CPUs",
-    "memspeclimit": "memory would be kept for the system",
-}
-NODE_IDLE = """
-sockets corespersocket boards socketsperboard cpus procs realmemory gres weight feature features
-nodeaddr nodehostname bcastaddr port tmpdisk reason state tresweights cpubind topology parameters
-restrictedcorespergpu threadspercore
-"""
 
 
 @dataclass
@@ -52,9 +35,13 @@ class Line:
 
 @dataclass
 class Machine:
-    """Nodes and partitions as they are read."""
+    """Nodes and partitions as they are read, and what of the nodes' lines is not followed.
+
+    `uncounted` has the generic resources of each node whose number gres.conf tells.
+    """
 
     nodes: dict[str, Node] = field(default_factory=dict)
+    notes: list[NotModeled] = field(default_factory=list)
     uncounted: dict[str, set[str]] = field(default_factory=dict)
     node_defaults: dict[str, str] = field(default_factory=dict)
     partition_defaults: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -129,7 +116,13 @@ def read_configuration(paths: list[Path], gres: list[Path], shown: list[Path]) -
         options += list(_shown(path))
     for place, name, value in options:
         site = checked(place, set_option, site, name, value, place)
-    return site
+    return site if site.preemption.by else _without_requeue(site)
+
+
+def _without_requeue(site: Site) -> Site:
+    """A site that does not name ``JobRequeue``: where nobody preempts, nothing is requeued."""
+    kept = tuple(one for one in site.not_modeled if plain(one.setting) != "jobrequeue")
+    return replace(site, not_modeled=kept)
 
 
 def checked(place: str, call: Callable[..., Any], *arguments: Any) -> Any:
@@ -145,7 +138,7 @@ def _take(machine: Machine, line: Line, options: list[tuple[str, str, str]]) -> 
     first, value = line.pairs[0]
     kind = plain(first)
     if kind == "nodename":
-        _take_node(machine, line, options)
+        _take_node(machine, line)
     elif kind == "partitionname":
         rest = {plain(name): (name, each) for name, each in line.pairs[1:]}
         if value.upper() == "DEFAULT":
@@ -161,8 +154,10 @@ def _take(machine: Machine, line: Line, options: list[tuple[str, str, str]]) -> 
         options += [(line.place, name, each) for name, each in line.pairs]
 
 
-def _take_node(machine: Machine, line: Line, options: list[tuple[str, str, str]]) -> None:
+def _take_node(machine: Machine, line: Line) -> None:
+    """Enter a line of nodes."""
     value = line.pairs[0][1]
+    written = {plain(name): name for name, _ in line.pairs[1:]}
     given = {plain(name): each for name, each in line.pairs[1:]}
     if value.upper() == "DEFAULT":
         machine.node_defaults |= given
@@ -172,15 +167,10 @@ def _take_node(machine: Machine, line: Line, options: list[tuple[str, str, str]]
         machine.nodes[name] = checked(line.place, _node, name, given)
         machine.uncounted[name] = _uncounted(given.get("gres", ""))
     for name, each in given.items():
-        setting = f"NodeName={value} {name}"
-        if (name in NODE_NOTES and name != "threadspercore") or name not in NODE_IDLE.split():
-            options.append((line.place, setting, each))
-    if given.get("threadspercore", "1") != "1":
-        setting = f"NodeName={value} ThreadsPerCore"
-        options.append((line.place, setting, given["threadspercore"]))
-    state = given.get("state", "UNKNOWN").upper()
-    if state not in ("UNKNOWN", "IDLE", "CLOUD", "UP"):
-        options.append((line.place, f"NodeName={value} State", state))
+        effect = effect_of(name, each, NODE_NOT_FOLLOWED, NODE_WITHOUT_INFLUENCE)
+        if effect:
+            setting = f"NodeName={value} {written.get(name, name)}"
+            machine.notes.append(NotModeled(setting, each, line.place, effect))
 
 
 def _node(name: str, given: dict[str, str]) -> Node:
@@ -243,7 +233,7 @@ def _count_gres(machine: Machine, path: Path) -> None:
 def _with_partitions(site: Site, machine: Machine) -> Site:
     """A site with its partitions, and what of them is not followed."""
     row = {name: number for number, name in enumerate(machine.nodes)}
-    partitions, notes = {}, list(site.not_modeled)
+    partitions, notes = {}, list(machine.notes)
     for name, (options, place) in machine.partitions.items():
         one = Partition(name)
         for key, (written, value) in options.items():
@@ -282,17 +272,3 @@ def _shown(path: Path) -> Iterator[tuple[str, str, str]]:
         name = re.sub(r"\[[0-9]+\]", "", name.strip())
         match = UNITS.match(value.strip())
         yield f"{path}: line {number}", name, match[1] if match else value.strip()
-
-
-def note_node_options(site: Site) -> Site:
-    """A site whose notes on nodes say what they would do."""
-    notes = []
-    for one in site.not_modeled:
-        key = plain(one.setting.rpartition(" ")[2])
-        effect = NODE_NOTES.get(key, one.effect)
-        if key == "jobrequeue" and not site.preemption.by:
-            continue
-        if one.setting.startswith("NodeName=") and key == "state":
-            effect = "these nodes would not be up; here all nodes are up"
-        notes.append(replace(one, effect=effect))
-    return replace(site, not_modeled=tuple(notes))

@@ -16,8 +16,8 @@ from pathlib import Path
 import pandas as pd
 
 from cosimlab.slurm.configuration import gres_of
-from cosimlib.slurm.settings import SettingError, memory_of, number, time_of, whole
 from cosimlib.slurm.site import NO_LIMIT, Site
+from cosimlib.slurm.values import SettingError, memory_of, number, time_of, whole
 from cosimlib.traces import read_sacct
 from cosimlib.traces.account import TraceError
 from cosimlib.workload import Workload

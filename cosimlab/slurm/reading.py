@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cosimlab.slurm import accounting
-from cosimlab.slurm.configuration import note_node_options, read_configuration
+from cosimlab.slurm.configuration import read_configuration
 from cosimlib.slurm.site import Site
 from cosimlib.traces.account import TraceError
 
@@ -61,7 +61,6 @@ def read_site(files: str | Path | Iterable[str | Path]) -> Site:
             f"{found['slurm.conf'][0]}: no line NodeName= or no line PartitionName=; copy also the "
             "files that it includes"
         )
-    site = note_node_options(site)
     if not any(found[kind] for kind in ("assoc", "qos", "dump", "script")):
         return site
     into = accounting.Accounting()

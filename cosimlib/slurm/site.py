@@ -308,8 +308,8 @@ class Site:
         >>> site.with_("PartitionName main MaxTime=1-0").partitions["main"].max_time
         86400.0
         """
-        # `settings` knows the records of this file.
-        from cosimlib.slurm.settings import change
+        # `changes` knows the records of this file.
+        from cosimlib.slurm.changes import change
 
         site = self
         for text in (*changes, *(f"{name}={value}" for name, value in options.items())):
