@@ -18,6 +18,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from cosimlab.advise.text import (
     title_of,
     unused,
 )
+from cosimlab.ending import status_of
 from cosimlib import checks as check
 from cosimlib.display import count, duration
 from cosimlib.extras import needed_by
@@ -128,23 +130,17 @@ OF_ADVICE = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command's status (see `EXAMPLES`)."""
-    chosen = parser().parse_args(arguments)
-    try:
-        pause = None if chosen.watch is None else seconds_of(chosen.watch, "--watch", above=0)
-        if pause is None:
-            return _once(chosen)
-        for flag, wrong in (("-", "-" in chosen.files), ("--html", chosen.html)):
-            check.that("--watch", chosen.watch, not wrong, f"no {flag} beside it")
-        return _again(chosen, pause)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # Whoever read, such as head, has read enough; Python would complain at its end.
-        sys.stdout = None
-        return 0
-    except (OSError, ValueError, MemoryError, ImportError) as error:
-        print(f"cosim-advise: {error}", file=sys.stderr)
-        return 1
+    return status_of("cosim-advise", partial(_advise, parser().parse_args(arguments)))
+
+
+def _advise(chosen: argparse.Namespace) -> int:
+    """Advise once, or again and again."""
+    pause = None if chosen.watch is None else seconds_of(chosen.watch, "--watch", above=0)
+    if pause is None:
+        return _once(chosen)
+    for flag, wrong in (("-", "-" in chosen.files), ("--html", chosen.html)):
+        check.that("--watch", chosen.watch, not wrong, f"no {flag} beside it")
+    return _again(chosen, pause)
 
 
 def _once(chosen: argparse.Namespace) -> int:

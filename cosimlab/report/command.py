@@ -6,10 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
+from cosimlab.ending import status_of
 from cosimlab.report.history import (
     change_section,
     months_section,
@@ -288,35 +290,33 @@ def columns_of(text: str) -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the report on a log; status 0 for success, 1 and a message for an error."""
-    given = parser().parse_args(arguments)
+    return status_of("cosim-report", partial(_report, parser().parse_args(arguments)))
+
+
+def _report(given: argparse.Namespace) -> int:
+    """Write the report, and say how far it is."""
     began = time.monotonic()
 
     def say(line: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
 
-    try:
-        check_writable(given.output)
-        for text in given.what_if:
-            question_of(text, "--what-if")
-        say(f"opening {given.log}")
-        log = open_log(
-            given.log,
-            cores_per_node=given.cores,
-            unit=given.unit,
-            partition=given.partition,
-            columns=None if given.columns is None else columns_of(given.columns),
-            nodes=given.nodes,
-            memory_per_node=given.memory,
-            bandwidth=given.bandwidth,
-            seed=given.seed,
-            budget=given.budget,
-        )
-        made = report(log, since=given.since, what_if=given.what_if, progress=say)
-        say(f"wrote {made.to_html(given.output)}")
-        print(made)
-        return 0
-    except KeyboardInterrupt:
-        return 130
-    except (OSError, ValueError, MemoryError, ImportError) as error:
-        print(f"cosim-report: {error}", file=sys.stderr)
-        return 1
+    check_writable(given.output)
+    for text in given.what_if:
+        question_of(text, "--what-if")
+    say(f"opening {given.log}")
+    log = open_log(
+        given.log,
+        cores_per_node=given.cores,
+        unit=given.unit,
+        partition=given.partition,
+        columns=None if given.columns is None else columns_of(given.columns),
+        nodes=given.nodes,
+        memory_per_node=given.memory,
+        bandwidth=given.bandwidth,
+        seed=given.seed,
+        budget=given.budget,
+    )
+    made = report(log, since=given.since, what_if=given.what_if, progress=say)
+    say(f"wrote {made.to_html(given.output)}")
+    print(made)
+    return 0

@@ -1,9 +1,10 @@
 """Command ``cosim-slurm``: a site as configured against as recorded, and what changes would do."""
 
 import argparse
-import sys
 from collections.abc import Sequence
+from functools import partial
 
+from cosimlab.ending import status_of
 from cosimlab.slurm.answer import report_on
 from cosimlab.slurm.jobs import read_jobs
 from cosimlab.slurm.reading import read_site
@@ -38,16 +39,13 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report on a site; status 0 for success, 1 and a message for an error."""
-    given = parser().parse_args(arguments)
-    try:
-        site = read_site(given.site[0] if len(given.site) == 1 else given.site)
-        sites = {"as configured": site}
-        if given.set:
-            sites["changed"] = site.with_(*given.set)
-        print(report_on(read_jobs(given.jobs, site), sites, no_record=given.no_record))
-        return 0
-    except KeyboardInterrupt:
-        return 130
-    except (OSError, ValueError, MemoryError, ImportError) as error:
-        print(f"cosim-slurm: {error}", file=sys.stderr)
-        return 1
+    return status_of("cosim-slurm", partial(_report, parser().parse_args(arguments)))
+
+
+def _report(given: argparse.Namespace) -> int:
+    site = read_site(given.site[0] if len(given.site) == 1 else given.site)
+    sites = {"as configured": site}
+    if given.set:
+        sites["changed"] = site.with_(*given.set)
+    print(report_on(read_jobs(given.jobs, site), sites, no_record=given.no_record))
+    return 0
