@@ -8,7 +8,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -194,21 +194,24 @@ def commands_of(path: Path) -> Iterator[tuple[str, list[str]]]:
             words = shlex.split(line, comments=True)
         except ValueError as error:
             raise TraceError(f"{place}: {line!r}: {error}; mend the quotes") from None
-        while words and (Path(words[0]).name in ("sacctmgr", "sudo") or words[0][0] == "-"):
-            words = words[1:]
+        words = _without_call(words)
         if words:
             yield place, words
 
 
-def is_script(path: Path) -> bool:
-    """Whether a file has commands of sacctmgr."""
-    try:
-        return any(
-            words[0].lower() in (*ADD, *MODIFY, *REMOVE) and len(words) > 2
-            for _, words in commands_of(path)
-        )
-    except TraceError:
-        return False
+def _without_call(words: list[str]) -> list[str]:
+    """The words after ``sudo sacctmgr -i``, where that stands before a command."""
+    while words and (Path(words[0]).name in ("sacctmgr", "sudo") or words[0][0] == "-"):
+        words = words[1:]
+    return words
+
+
+def is_script(lines: Iterable[str]) -> bool:
+    """Whether one of these lines is a command of sacctmgr."""
+    commands = (_without_call(line.split()) for line in lines)
+    return any(
+        len(words) > 2 and words[0].lower() in (*ADD, *MODIFY, *REMOVE) for words in commands
+    )
 
 
 def read_script(into: Accounting, path: Path) -> None:

@@ -209,13 +209,13 @@ def _machine(schedules: Mapping[str, SlurmSchedule]) -> pd.DataFrame:
 
 def _utilization(schedule: SlurmSchedule) -> float:
     """Part of the cores that jobs hold between the first submission and the last end."""
-    jobs, site = schedule.workload.jobs, schedule.site
-    cores = pd.to_numeric(schedule.workload.column("cores")).to_numpy()
-    most = max(one.cores for one in site.nodes)
-    held = np.where(np.isnan(cores), most, cores) * jobs["nodes"].to_numpy()
-    if np.isnan(schedule.end_time).all():
+    places = schedule.places
+    if places.empty:
         return 0.0
-    span = np.nanmax(schedule.end_time) - jobs["submit_time"].min()
-    used = np.nansum(held * (schedule.end_time - schedule.start_time))
-    offered = span * sum(one.cores for one in site.nodes)
-    return float(used / offered) if offered > 0 else np.nan
+    of_node = np.array([one.cores for one in schedule.site.nodes])
+    asked = pd.to_numeric(schedule.workload.column("cores")).to_numpy()[places["job"]]
+    # A job that asks for no number of cores has whole nodes.
+    held = np.where(np.isnan(asked), of_node[places["node"]], asked)
+    used = (held * (places["end"] - places["start"])).sum()
+    span = places["end"].max() - schedule.workload.jobs["submit_time"].min()
+    return float(used / (span * of_node.sum())) if span > 0 else np.nan

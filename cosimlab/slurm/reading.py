@@ -131,4 +131,4 @@ def _kind(path: Path) -> str:
         return "dump"
     if any(line.lower().startswith("partitionname=") for line in plain):
         return "slurm.conf"
-    return "script" if accounting.is_script(path) else ""
+    return "script" if accounting.is_script(plain) else ""

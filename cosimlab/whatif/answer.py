@@ -206,10 +206,10 @@ def what_if(
     fit = _ratio(float(replays.same.mean()), float(replays.recorded.mean()))
     waiting = shares_of(replays.pools)
     more_nodes = sum(change.nodes.values()) > machine.total_nodes
-    reason = _reason(replays, machine, fit) or _held(waiting, more_nodes)
+    gone = ~replays.counts & change.stays[kept]
+    reason = _reason(replays, machine, fit) or _too_wide(jobs, gone) or _held(waiting, more_nodes)
     measured = not np.isfinite(change.limit)
     table = _table(replays, answered=not reason, interval=measured, seed=int(seed))
-    gone = ~replays.counts & change.stays[kept]
     if gone.any():
         too_wide = count(int(gone.sum()), "job")
         notes.append(f"{too_wide} cannot run on the changed machine: see too_wide.")
@@ -327,6 +327,20 @@ def _reason(replays: _Replays, machine: System, fit: float) -> str:
             "later jobs of their size overtook: jobs starve, and the order of starts would change"
         )
     return ""
+
+
+def _too_wide(workload: Workload, gone: np.ndarray) -> str:
+    """That much of the work cannot run on the changed machine, or ""."""
+    jobs = workload.jobs
+    work = (jobs["nodes"] * jobs["run_time"]).to_numpy()
+    share = work[gone].sum() / max(work.sum(), 1.0)
+    if share <= rules.MOST_TOO_WIDE:
+        return ""
+    wide = count(int(gone.sum()), "job")
+    return (
+        f"{wide} with {percent(share)} of the node-hours cannot run on the changed machine: what "
+        "becomes of them decides how long the others wait"
+    )
 
 
 def _held(waiting: pd.DataFrame, more_nodes: bool) -> str:

@@ -91,6 +91,7 @@ def _change_qos(site: Site, name: str, pairs: list[tuple[str, str]]) -> Site:
     one = site.qos[name]
     for key, value in pairs:
         _check_key(key, [*OF_QOS, *LIMITS, *OF_ONE_RESOURCE], NOT_FOLLOWED_ACCOUNTING)
+        _check_enforced(site, key, f"QOS {name}")
         one = _followed(set_of_qos(one, key, value))
     return replace(site, qos={**site.qos, name: one})
 
@@ -121,6 +122,7 @@ def _change_associations(
     for one in site.associations:
         for key, value in pairs if chosen(one) else ():
             _check_key(key, [*OF_ASSOCIATION, *LIMITS, *OF_ONE_RESOURCE], NOT_FOLLOWED_ACCOUNTING)
+            _check_enforced(site, key, one.user or one.account)
             one = _followed(set_of_association(one, key, value))
         changed.append(one)
     return replace(site, associations=tuple(changed))
@@ -156,6 +158,15 @@ def _check_name(what: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
         near = difflib.get_close_matches(name, known, 3, 0.4) or known[:5]
         raise SettingError(f"no {what} {name!r}; expected one such as {', '.join(near)}")
+
+
+def _check_enforced(site: Site, name: str, place: str) -> None:
+    """Refuse a limit on a site that does not enforce limits: it would bind nobody."""
+    if plain(name) in {*LIMITS, *OF_ONE_RESOURCE} and "limits" not in site.enforce:
+        raise SettingError(
+            f"{place} {name}: the site does not enforce limits, so that it would bind nobody; make "
+            "the change AccountingStorageEnforce=associations,limits,qos before it"
+        )
 
 
 def _check_key(

@@ -10,7 +10,9 @@ import pytest
 import cosimlab as lab
 import cosimlib as cs
 from cosimlab.slurm.command import main
+from cosimlib.slurm import Node, Partition, Site
 from cosimlib.traces.account import TraceError
+from cosimlib.workload import Workload
 
 CONF = """
 clustername=Small            # names in any case
@@ -303,3 +305,29 @@ def test_sites_of_the_simulator_of_buffalo() -> None:
     site = lab.slurm.read_site(files)
     assert len(site.nodes) == 217 and site.qos["priority-supporters"].priority == 400
     assert len(lab.slurm.read_jobs(hpc / "workload_week.events.gz", site)) == 19_579
+
+
+def test_a_limit_that_would_bind_nobody_is_refused(folder: Path) -> None:
+    (folder / "sacctmgr.sh").write_text(SCRIPT)
+    site = lab.slurm.read_site(folder).with_("AccountingStorageEnforce=associations")
+    with pytest.raises(ValueError, match="does not enforce limits"):
+        site.with_("QOS long MaxJobsPerUser=8")
+    changed = site.with_("AccountingStorageEnforce=limits", "QOS long MaxJobsPerUser=8")
+    assert changed.qos["long"].limits.jobs_per_user == 8
+
+
+def test_a_plugin_that_is_not_simulated_is_named(folder: Path) -> None:
+    conf = folder / "slurm.conf"
+    conf.write_text(conf.read_text() + "SelectType=select/cray_aries\n")
+    site = lab.slurm.read_site(folder)
+    assert ("SelectType", "select/cray_aries") in [(x.setting, x.value) for x in site.not_modeled]
+
+
+def test_utilization_counts_the_cores_of_the_nodes_that_a_job_has() -> None:
+    """A job on the node of 4 cores, and one that has the node of 12 as a whole, for as long."""
+    nodes = (Node("small", cores=4, memory=1024.0), Node("big", cores=12, memory=1024.0))
+    site = Site("two", nodes, {"main": Partition("main", (0, 1))}, counts_memory=False)
+    times = {"submit_time": 0.0, "run_time": 100.0, "requested_time": 600.0, "nodes": 1}
+    jobs = pd.DataFrame([times | {"cores": 4.0}, times | {"cores": np.nan}])
+    report = lab.slurm.report_on(Workload(jobs, "W"), {"two": site}, no_record=True)
+    assert report.machine["utilization"].tolist() == [1.0]

@@ -189,6 +189,13 @@ def test_users_who_are_gone_do_not_count(busy, first_fit):
     assert answer.too_wide.empty
 
 
+def test_no_number_where_much_of_the_work_is_too_wide(busy, first_fit):
+    """Their absence would count as an effect: it would seem that fewer nodes cut waits."""
+    answer = what_if(first_fit, nodes=60)
+    assert "node-hours cannot run on the changed machine" in answer.reason
+    assert answer.sentence.startswith("No number") and answer.table["ratio"].isna().all()
+
+
 def test_jobs_too_wide_for_the_changed_machine_are_listed(busy, first_fit):
     answer = what_if(first_fit, nodes=100)
     wide = np.flatnonzero(busy.jobs["nodes"] > 100)
