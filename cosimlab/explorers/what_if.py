@@ -97,7 +97,7 @@ def explore_what_if(
 
     def draw(now: Settings) -> Answer:
         answer = answers(now)
-        picture = plot_winners(answer, title=_title(answer))
+        picture = plot_winners(answer, title=_title(now, answer))
         return Answer(picture, [answer.sentence], answer.notes, _numbers(answer), answer.table.copy)
 
     return Panel(knobs, draw, settings)
@@ -120,13 +120,16 @@ def _hours(limit: float) -> str:
     return f"{limit:g} h" if limit else "none"
 
 
-def _title(answer: WhatIf) -> str:
-    """The change, and the effect on the mean wait or that there is no number."""
+def _title(now: Settings, answer: WhatIf) -> str:
+    """The change in few words, and the effect on the mean wait or that there is no number."""
+    change = f"{now['nodes']:+.0f} % nodes".replace("-", "−")
+    if now["limit"]:
+        change += f", limit {_hours(now['limit'])}"
     if answer.reason:
-        return f"{answer.change}: no number"
+        return f"{change}: no number"
     row = answer.table.iloc[0]
     before, after = durations(row["recorded"], row["expected"])
-    return f"{answer.change}: mean wait {after}, recorded {before}"
+    return f"{change}: mean wait {after}, recorded {before}"
 
 
 def _numbers(answer: WhatIf) -> dict[str, float]:
