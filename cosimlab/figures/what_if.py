@@ -33,9 +33,7 @@ def plot_what_if(answer: "WhatIf", *, title: str) -> CaptionedFigure:
         As `cosimlab.what_if` returns it.
     title : str
     """
-    if not hasattr(answer, "waiting"):
-        kind = type(answer).__name__
-        raise TypeError(f"answer is of type {kind}; expected a WhatIf, as what_if returns")
+    _check_answer(answer)
     if answer.reason:
         return plot_empty(title, answer.reason)
     means = answer.table[answer.table["statistic"] == "mean"]
@@ -76,6 +74,7 @@ def plot_winners(answer: "WhatIf", *, title: str) -> CaptionedFigure:
         As `cosimlab.what_if` returns it.
     title : str
     """
+    _check_answer(answer)
     means = answer.table[answer.table["statistic"] == "mean"]
     sizes = means[means["by"] == "size"]
     names = [f"{group} nodes" if group != "1" else "1 node" for group in sizes["group"]]
@@ -101,6 +100,13 @@ def plot_winners(answer: "WhatIf", *, title: str) -> CaptionedFigure:
     why = f"No number: {answer.reason}." if answer.reason else ""
     whiskers = "Lines: 90 % intervals; where there is none, the error was not measured."
     return captioned(picture, why or whiskers)
+
+
+def _check_answer(answer: object) -> None:
+    """Raise an error for what is no what-if. Figures do not know the room that makes them."""
+    if not hasattr(answer, "waiting"):
+        kind = type(answer).__name__
+        raise TypeError(f"answer is of type {kind}; expected a WhatIf, as what_if returns")
 
 
 def _ratios(means: pd.DataFrame) -> go.Scatter:

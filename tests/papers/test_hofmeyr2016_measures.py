@@ -263,6 +263,18 @@ def test_a_number_that_depends_on_what_is_not_printed_fails_nothing():
     assert found["turnaround-example"].readings == "as worded: fails; with extra nodes: fails"
 
 
+def test_the_knee_of_overheads_is_not_decided_by_fewer_days_than_the_papers():
+    runs = other("overhead-knee")
+    overheads = runs.table["kind"] == "overheads"
+    for days, verdict in ((90, "unknown"), (600, "fails")):
+        named = [
+            summary._replace(data=f"jobs ({days} days, seed 0)") if chosen else summary
+            for summary, chosen in zip(runs.table["summary"], overheads, strict=True)
+        ]
+        found = judged(runs._replace(table=runs.table.assign(summary=named)))["overhead-knee"]
+        assert found.verdict == verdict and (verdict == "fails" or "7 hours" in found.why)
+
+
 @pytest.mark.parametrize("claim", OTHERS)
 def test_every_claim_fails_on_other_numbers_and_says_why(claim):
     verdicts = judged(other(claim))
@@ -500,7 +512,7 @@ OF_MANY_DAYS = ("overhead-knee", "noise-wins")
 
 def verdict_of(text: str, limits) -> str:
     """What the intervals of a text decide: holds, fails, or unknown."""
-    ends = re.findall(r"\(([−+\d.e]+) to ([−+\d.e]+)(?:; \d+ seeds)?\)", text)
+    ends = re.findall(r"\(([−+\d.e]+|inf) to ([−+\d.e]+|inf)(?:; \d+ seeds)?\)", text)
     intervals = [tuple(float(end.replace("−", "-")) for end in pair) for pair in ends]
     inside = [limits.hold(end) for pair in intervals for end in pair]
     outside = [high < limits.least or low > limits.most for low, high in intervals]
