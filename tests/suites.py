@@ -46,7 +46,15 @@ AT_NIGHT = frozenset(
         ),
         *(
             ROOT / "tests" / "cosimlab" / "browser" / f"test_{name}.py"
-            for name in ("batch", "coscheduling", "elastic", "filling", "ondemand")
+            for name in (
+                "batch",
+                "coscheduling",
+                "elastic",
+                "eviction",
+                "filling",
+                "nouns",
+                "ondemand",
+            )
         ),
     )
 )
