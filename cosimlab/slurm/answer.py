@@ -203,13 +203,19 @@ def _machine(schedules: Mapping[str, SlurmSchedule]) -> pd.DataFrame:
     rows = []
     for name, schedule in schedules.items():
         used = _utilization(schedule)
-        rows.append((name, used, int((schedule.restarts > 0).sum()), len(schedule.refused)))
+        stopped = schedule.preempted["job"].nunique()
+        rows.append((name, used, stopped, len(schedule.refused)))
     return pd.DataFrame(rows, columns=["site", "utilization", "preempted", "refused"])
 
 
 def _utilization(schedule: SlurmSchedule) -> float:
-    """Part of the cores that jobs hold between the first submission and the last end."""
-    places = schedule.places
+    """Part of the cores that jobs hold between the first submission and the last end.
+
+    Runs that were preempted held theirs, too.
+    """
+    stopped = schedule.preempted.explode("nodes").rename(columns={"nodes": "node"})
+    columns = ["job", "node", "start", "end"]
+    places = pd.concat([schedule.places, stopped[columns]]).astype({"node": np.int64})
     if places.empty:
         return 0.0
     of_node = np.array([one.cores for one in schedule.site.nodes])

@@ -116,13 +116,7 @@ def read_configuration(paths: list[Path], gres: list[Path], shown: list[Path]) -
         options += list(_shown(path))
     for place, name, value in options:
         site = checked(place, set_option, site, name, value, place)
-    return site if site.preemption.by else _without_requeue(site)
-
-
-def _without_requeue(site: Site) -> Site:
-    """A site that does not name ``JobRequeue``: where nobody preempts, nothing is requeued."""
-    kept = tuple(one for one in site.not_modeled if plain(one.setting) != "jobrequeue")
-    return replace(site, not_modeled=kept)
+    return site
 
 
 def checked(place: str, call: Callable[..., Any], *arguments: Any) -> Any:

@@ -19,7 +19,8 @@ Places in Slurm: ``src/plugins/sched/backfill/backfill.c`` (`bf`), and for who c
 5. *Too late*: if that is after the next time to be tried, or planned jobs have these nodes then,
    the next time is tried.
 6. A job that can start now starts, by the rules of the main loop, among the nodes of 3. If it
-   cannot, as a job on its nodes has outlived its limit, it is planned from now on.
+   cannot, as a job on its nodes has outlived its limit or has to be preempted, it is planned from
+   now on.
 7. *Not planned*: jobs with a limit in their way, and jobs that start after the window.
 8. *The pass ends* after bf_max_job_test jobs that came to step 4, after bf_max_job_start starts,
    and when the map has bf_node_space_size slots (counting each that was ever made). Of a user and a
@@ -34,7 +35,8 @@ import numpy as np
 from cosimlib.kernels.jit import kernel
 from cosimlib.slurm.bits import ONE, WORD, exclude, has, include, lowest_of, size_of
 from cosimlib.slurm.limits import SIZE, START, exceeded
-from cosimlib.slurm.selection import choose, count_common, row_of
+from cosimlib.slurm.preemption import has_node_of, list_candidates, make_room, mark
+from cosimlib.slurm.selection import choose, count_common, row_of, row_without
 from cosimlib.slurm.state import Map, World, drop_started, start
 
 GROUP = 30.0
@@ -54,7 +56,7 @@ def run_backfill(world: World, now: float) -> None:
     settings, clock = world.settings[0], world.clock[0]
     _clear_map(world, now)
     by_user = np.zeros(clock.users, np.int64)
-    by_partition = np.zeros(world.partitions.size, np.int64)
+    by_partition = np.zeros(len(world.members), np.int64)
     begun = clock.starts
     clock.plans += 1
     clock.tested = 0
@@ -93,7 +95,7 @@ def _place_job(world: World, job: int, now: float) -> int:
         if size_of(plan.common) >= one.nodes:
             clock.tested += not was_tested
             was_tested = True
-            begins = _earliest(world, one, tried, later, now)
+            begins = _earliest(world, job, tried, later, now)
         if np.isnan(begins):
             if later < 0:
                 return SKIPPED
@@ -127,6 +129,11 @@ def _start_now(world: World, job: int, now: float) -> int:
         return SKIPPED
     row = row_of(machine, one.request)
     if count_common(machine.fits[row], plan.common, plan.found) < one.nodes:
+        if world.settings[0].preempts:
+            planned = machine.chosen[: one.nodes].copy()
+            make_room(world, job, plan.common, now)
+            machine.chosen[: one.nodes] = planned
+            machine.counts[0].chosen = one.nodes
         return PLANNED
     choose(machine, one.request, plan.found, one.nodes)
     start(world, job, now)
@@ -155,15 +162,32 @@ def _grid(world: World, time: float, up: int) -> float:
 
 
 @kernel
-def _earliest(world: World, one: np.record, tried: float, later: float, now: float) -> float:
+def _earliest(world: World, job: int, tried: float, later: float, now: float) -> float:
     """When a job could start on the common nodes, chosen with it; NaN where it could not."""
-    machine, plan = world.machine, world.map
+    machine, plan, one = world.machine, world.map, world.jobs[job]
     row = row_of(machine, one.request)
     if tried <= now and count_common(machine.fits[row], plan.common, plan.found) >= one.nodes:
         choose(machine, one.request, plan.found, one.nodes)
         return now
+    count = list_candidates(world, job, now)
+    if count == 0:
+        return _after_others(world, one, row, tried, later, now)
+    for place in range(count):
+        mark(world, world.candidates[place], 1)
+    begins = _after_others(world, one, row_without(machine, one.request), tried, later, now)
+    for place in range(count):
+        mark(world, world.candidates[place], 0)
+    return begins
+
+
+@kernel
+def _after_others(
+    world: World, one: np.record, row: int, tried: float, later: float, now: float
+) -> float:
+    """When a job could start as running jobs end, but for those that are gone."""
+    machine = world.machine
     if _count_free_by(world, row, tried) >= one.nodes:
-        choose(machine, one.request, plan.found, one.nodes)
+        choose(machine, one.request, world.map.found, one.nodes)
         return now
     window, anchor = GROUP, NOT_LATER
     place = _first_after(world, tried)
@@ -173,7 +197,7 @@ def _earliest(world: World, one: np.record, tried: float, later: float, now: flo
             return np.nan
         if not is_cut:
             if _count_free_by(world, row, last) >= one.nodes:
-                choose(machine, one.request, plan.found, one.nodes)
+                choose(machine, one.request, world.map.found, one.nodes)
                 return _last_end(world, one.nodes, tried, last)
             window *= 2
             while window <= YEAR and following > anchor + window:
@@ -192,13 +216,14 @@ def _end_group(
     none), from when groups are counted, and whether the group is cut as it has many jobs.
     """
     clock, ended, last = world.clock[0], 0, NOT_LATER
+    place = _next_counted(world, place)
     while place < clock.running:
         job = world.running[place]
         end = world.jobs[job].expected_end
         if later >= 0 and end > later:
             return place, last, NOT_LATER, anchor, False
-        place += 1
-        if not _is_on_common(world, job):
+        place = _next_counted(world, place + 1)
+        if not has_node_of(world, job, world.map.common):
             continue
         if anchor < 0:
             anchor = (np.floor(end / GROUP) + 1) * GROUP
@@ -228,13 +253,14 @@ def _first_after(world: World, time: float) -> int:
 
 
 @kernel
-def _is_on_common(world: World, job: int) -> bool:
-    """Whether a running job has one of the common nodes."""
-    one = world.jobs[job]
-    for place in range(one.first, one.first + one.nodes):
-        if has(world.map.common, world.machine.places[place].node):
-            return True
-    return False
+def _next_counted(world: World, place: int) -> int:
+    """The first of the running jobs from a place on that is not gone."""
+    while place < world.clock[0].running:
+        one = world.jobs[world.running[place]]
+        if not world.machine.places[one.first].is_gone:
+            return place
+        place += 1
+    return place
 
 
 @kernel
@@ -261,7 +287,8 @@ def _last_end(world: World, nodes: int, tried: float, latest: float) -> float:
     for number in range(nodes):
         place = machine.nodes[machine.chosen[number]].head
         while place >= 0 and machine.places[place].end <= latest:
-            last = max(last, machine.places[place].end)
+            if not machine.places[place].is_gone:
+                last = max(last, machine.places[place].end)
             place = machine.places[place].next
     return last
 

@@ -54,11 +54,15 @@ MEGABYTES = 1024
 JOB = record_type(
     floats="submit_time eligible_time accrues run_time limit start_time expected_end end_time "
     "cpus memory gpus billing usage_factor size_part partition_part qos_part tres_part nice "
-    "priority rank began planned_time",
+    "priority rank order began planned_time exempt_time grace_time preempt_start victim_rank "
+    "usable position",
     integers="nodes request part qos user association group first state restarts reason "
-    "preempted_by",
+    "preempted_by rung mode",
 )
-"""A job; `began` is when its present run began, `first` where its nodes are listed."""
+"""A job; `began` is when its present run began, `first` where its nodes are listed.
+
+`order` comes before priority. What concerns preemption is explained in `preemption`.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +122,7 @@ def jobs_of(workload: Workload, site: Site, branches: dict[tuple[str, str], int]
         first=_first(asked["nodes"]),
         usage_factor=_usage_factors(asked, site),
         preempted_by=-1,
+        preempt_start=-np.inf,
     )
     reasons = _refusals(asked, site, owners, group, bounds, members, eligible, number)
     table.state = np.where(reasons == "", WAITS, REFUSED)

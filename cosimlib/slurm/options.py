@@ -70,6 +70,8 @@ GLOBAL = {
     "killwait": Option("scheduler", "kill_wait", number),
     "preemptmode": Option("preemption", "mode", str.upper),
     "preemptexempttime": Option("preemption", "exempt_time", time_or_zero),
+    "jobrequeue": Option("preemption", "requeue", yes),
+    "messagetimeout": Option("preemption", "message_timeout", number),
 }
 """Options of slurm.conf with one value."""
 
@@ -108,6 +110,8 @@ SCHEDULER = {
     "sched_interval": Option("scheduler", "interval", number),
     "sched_min_interval": Option("scheduler", "least_interval", lambda text: number(text) / 1e6),
     "preempt_youngest_first": Option("preemption", "youngest_first", yes),
+    "preempt_reorder_count": Option("preemption", "reorder_count", whole),
+    "requeue_delay": Option("scheduler", "requeue_delay", number),
 }
 """Parts of ``SchedulerParameters``."""
 
@@ -261,7 +265,6 @@ NOT_FOLLOWED = {
     "federationparameters": Unfollowed("jobs might start on other clusters", OFF),
     "downnodes": Unfollowed("these nodes would be down; here all nodes are up"),
     "nodeset": Unfollowed("partitions that name it would have its nodes"),
-    "jobrequeue": Unfollowed("preempted jobs would not be requeued by default", ("1",)),
 }
 
 _SCHEDULER_EFFECTS = {
@@ -290,7 +293,6 @@ _SCHEDULER_EFFECTS = {
     "max_sched_time": "the main loop would stop after this time",
     "max_switch_wait": "jobs would wait longer for few switches",
     "pack_serial_at_end": "jobs of one core would go to the last nodes",
-    "preempt_reorder_count": "other jobs might be preempted",
     "preempt_strict_order": "other jobs might be preempted",
     "reduce_completing_frag": "nodes would stay empty while jobs end on others",
     "sched_max_job_start": "the main loop would start so many jobs in a pass",
@@ -413,7 +415,7 @@ WITHOUT_INFLUENCE = _words("""
     jobfileappend jobcheckpointdir killonbadexit launchparameters launchtype logtimeformat
     mailpriority maildomain mailprog maxarraysize maxbatchrequeue maxdbdmsgs maxjobid
     maxmempergpu maxnodecount maxstepcount maxtasknode maxtaskspernode mcsparameters mcsplugin
-    messagetimeout metricstype minjobage mpidefault mpiparams multiple_slurmd namespacetype
+    metricstype minjobage mpidefault mpiparams multiple_slurmd namespacetype
     next_job_id nodefeaturesplugins overtimelimitaction plugindir plugstackconfig powerparameters
     powerplugin preemptsendusersignal prepparameters prepplugins privatedata proctracktype
     prologepilogtimeout prologflags prologtimeout propagateprioprocess propagateresourcelimits
@@ -439,7 +441,7 @@ SCHEDULER_WITHOUT_INFLUENCE = _words("""
     cron_job default_gbytes disable_hetjob_steps disable_job_shrink disable_send_gids
     disable_user_top hetjob_prio ignore_numa ignore_prefer_validation kill_invalid_depend
     max_array_tasks max_depend_depth max_script_size max_submit_line_size no_backup_scheduling
-    no_env_cache nohold_on_prolog_fail permit_job_expansion requeue_delay
+    no_env_cache nohold_on_prolog_fail permit_job_expansion
     requeue_on_resume_failure salloc_wait_nodes sbatch_wait_nodes step_retry_count
     step_retry_time whole_hetjob default_job_depth
 """)

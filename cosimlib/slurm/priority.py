@@ -100,9 +100,7 @@ def _amount(site: Site, nodes: tuple[int, ...], name: str) -> float:
 
 
 @kernel
-def set_priority(
-    jobs: np.recarray, job: int, tree: Tree, weights: np.record, tiers: np.ndarray, now: float
-) -> None:
+def set_priority(jobs: np.recarray, job: int, tree: Tree, weights: np.record, now: float) -> None:
     """Set a job's priority, and its rank among all, by which queues are ordered."""
     one = jobs[job]
     if weights.multifactor:
@@ -117,4 +115,4 @@ def set_priority(
         one.priority = min(LARGEST, max(1.0, np.floor(total)))
     else:
         one.priority = LARGEST - job
-    one.rank = tiers[one.part] * (LARGEST + 1) + one.priority
+    one.rank = one.order * (LARGEST + 1) + one.priority

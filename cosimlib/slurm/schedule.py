@@ -8,6 +8,7 @@ import pandas as pd
 
 from cosimlib.schedule import Schedule
 from cosimlib.slurm.jobs import MEGABYTES, gpus_of
+from cosimlib.slurm.preemption import not_followed
 from cosimlib.slurm.site import NotModeled, Site
 from cosimlib.system import NodeType, System
 from cosimlib.workload import Workload
@@ -20,7 +21,8 @@ class SlurmSchedule(Schedule):
     Parameters
     ----------
     workload, system, policy, start_time, end_time
-        As of a `Schedule`; NaN for jobs that never start. The start is that of the first run.
+        As of a `Schedule`; NaN for jobs that never start. Those of a job that was preempted and
+        requeued are of its last run.
     site : Site
     node : np.ndarray
         The nodes of each job, job after job, in its last run; −1 for jobs that never start.
@@ -30,6 +32,9 @@ class SlurmSchedule(Schedule):
         How often each job was requeued.
     reason : np.ndarray
         Slurm's word for why a job was refused; empty for others.
+    preempted : pd.DataFrame
+        One row per run that was preempted: `job`, `start`, `end` (s), `preempted_by`, `requeued`
+        (else the job was cancelled), and `nodes`, a tuple of numbers.
     """
 
     site: Site
@@ -37,6 +42,7 @@ class SlurmSchedule(Schedule):
     priority: np.ndarray
     restarts: np.ndarray
     reason: np.ndarray
+    preempted: pd.DataFrame
 
     @classmethod
     def of(
@@ -46,6 +52,8 @@ class SlurmSchedule(Schedule):
         jobs: np.recarray,
         places: np.recarray,
         reason: np.ndarray,
+        stopped: np.ndarray,
+        stopped_nodes: np.ndarray,
     ) -> "SlurmSchedule":
         """The schedule in the records of a simulation that has ended."""
         started = np.repeat(~np.isnan(jobs.start_time), jobs.nodes)
@@ -60,6 +68,7 @@ class SlurmSchedule(Schedule):
             priority=np.where(np.isnan(jobs.start_time), np.nan, jobs.priority),
             restarts=np.array(jobs.restarts),
             reason=reason,
+            preempted=_table_of(stopped, stopped_nodes, jobs.nodes),
         )
 
     @cached_property
@@ -70,14 +79,8 @@ class SlurmSchedule(Schedule):
 
     @property
     def not_modeled(self) -> tuple[NotModeled, ...]:
-        """Settings that the simulator did not follow: those that the site names, and preemption."""
-        preemption = self.site.preemption
-        named = {one.setting for one in self.site.not_modeled}
-        if not preemption.by or preemption.mode.upper() == "OFF" or "PreemptType" in named:
-            return self.site.not_modeled
-        effect = "jobs of a higher tier or QOS would stop others; here they wait for them"
-        own = NotModeled("PreemptType", preemption.by, "slurm.conf", effect)
-        return (*self.site.not_modeled, own)
+        """Settings of the site that the simulator did not follow."""
+        return (*self.site.not_modeled, *not_followed(self.site))
 
     @cached_property
     def refused(self) -> pd.DataFrame:
@@ -100,6 +103,18 @@ class SlurmSchedule(Schedule):
             }
         )
         return table[table["node"] >= 0].reset_index(drop=True)
+
+
+def _table_of(stopped: np.ndarray, nodes: np.ndarray, wanted: np.ndarray) -> pd.DataFrame:
+    """Runs that were preempted, with their nodes."""
+    names = ["job", "start", "end", "preempted_by", "requeued"]
+    table = pd.DataFrame({name: np.array(stopped[name]) for name in names})
+    table["requeued"] = table["requeued"].astype(bool)
+    table["nodes"] = [
+        tuple(sorted(nodes[first : first + wanted[job]].tolist()))
+        for first, job in zip(stopped["first"], stopped["job"], strict=True)
+    ]
+    return table
 
 
 def system_of(site: Site) -> System:

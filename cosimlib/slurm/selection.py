@@ -34,19 +34,23 @@ NODE = record_type(
 """A node, and the first of the list of what jobs hold of it, the earliest end first."""
 REQUEST = record_type(floats="memory", integers="cores gpus is_whole all_memory part")
 """What a job asks of each node. `all_memory`: of a node's memory it takes all."""
-PLACE = record_type(floats="end", integers="node request next")
-"""A node that a job holds, until its limit, and the next of the node's list."""
+PLACE = record_type(floats="end", integers="node request job next is_gone")
+"""A node that a job holds, until its limit, and the next of the node's list.
+
+`is_gone` while it is asked what would be if the job had stopped.
+"""
 ROW = record_type(integers="request position")
 """Whose times a row has, and how much of the list of changes it has seen."""
 RUN = record_type(integers="first last nodes cores weight")
-COUNT = record_type(integers="changes chosen")
+COUNT = record_type(integers="changes chosen gone")
 
 
 class Machine(NamedTuple):
     """Nodes, and the requests that come to them.
 
     `eligible` has the nodes that have a request's features and enough of everything. A row of
-    `times` says when a request fits on each node, −inf for now, and `fits` says where it does now.
+    `times` says when a request fits on each node, −inf for now, and `fits` says where it does now;
+    the last row is free for questions of what would be.
     `changed` lists the nodes that changed lately, round and round. `chosen` lists the nodes of the
     job that is looked at.
     """
@@ -110,7 +114,7 @@ def _change(machine: Machine, place: int, sign: int) -> None:
 @kernel
 def row_of(machine: Machine, number: int) -> int:
     """The row of a request's times, brought up to date."""
-    row = number % machine.rows.size
+    row = number % (machine.rows.size - 1)
     state, changes = machine.rows[row], machine.counts[0].changes
     if state.request != number or changes - state.position >= machine.changed.size:
         state.request = number
@@ -120,6 +124,15 @@ def row_of(machine: Machine, number: int) -> int:
         for position in range(state.position, changes):
             _look(machine, number, row, machine.changed[position % machine.changed.size])
     state.position = changes
+    return row
+
+
+@kernel
+def row_without(machine: Machine, number: int) -> int:
+    """The row of a request's times as if the jobs that are gone had stopped."""
+    row = machine.rows.size - 1
+    for node in range(machine.nodes.size):
+        _look(machine, number, row, node)
     return row
 
 
@@ -137,19 +150,35 @@ def _look(machine: Machine, number: int, row: int, node: int) -> None:
 
 @kernel
 def time_of(machine: Machine, number: int, node: int) -> float:
-    """When a request fits on an eligible node, if jobs run until their limits; −inf for now."""
+    """When a request fits on an eligible node, if jobs run until their limits; −inf for now.
+
+    Jobs that are gone count as if they had ended.
+    """
     request, one = machine.requests[number], machine.nodes[node]
     cores, gpus, jobs = one.cores - one.used_cores, one.gpus - one.used_gpus, one.jobs
     memory = one.memory - one.used_memory
+    if machine.counts[0].gone:
+        place = one.head
+        while place >= 0:
+            held = machine.places[place]
+            if held.is_gone:
+                other = machine.requests[held.request]
+                cores += one.cores if other.is_whole else other.cores
+                memory += one.memory if other.all_memory else other.memory
+                gpus += other.gpus
+                jobs -= 1
+            place = held.next
     time, place = -np.inf, one.head
     while not _is_enough(request, one, cores, memory, gpus, jobs):
         held = machine.places[place]
-        other = machine.requests[held.request]
-        cores += one.cores if other.is_whole else other.cores
-        memory += one.memory if other.all_memory else other.memory
-        gpus += other.gpus
-        jobs -= 1
-        time, place = held.end, held.next
+        if not held.is_gone:
+            other = machine.requests[held.request]
+            cores += one.cores if other.is_whole else other.cores
+            memory += one.memory if other.all_memory else other.memory
+            gpus += other.gpus
+            jobs -= 1
+            time = held.end
+        place = held.next
     return time
 
 

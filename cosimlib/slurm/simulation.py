@@ -1,8 +1,8 @@
 """Slurm's scheduler, simulated from a site's configuration.
 
 The rules stand where they are simulated: jobs and refusals (`jobs`), limits (`limits`), priorities
-(`priority`), fair share (`fairshare`), nodes that a job gets (`selection`), `backfill`.
-There is no preemption yet. This module has the order of events and the *main loop* (``schedule``,
+(`priority`), fair share (`fairshare`), nodes that a job gets (`selection`), `preemption`,
+`backfill`. This module has the order of events and the *main loop* (``schedule``,
 ``_schedule`` in ``src/slurmctld/job_scheduler.c``).
 
 At an instant, in this order: jobs end; usage and priorities are brought up to date, if it is time;
@@ -45,7 +45,17 @@ from cosimlib.slurm.fairshare import (
     tree_of,
 )
 from cosimlib.slurm.jobs import Jobs, gpus_of, jobs_of
-from cosimlib.slurm.limits import REFUSED, RUNS, SIZE, START, SUBMISSION, count_job, exceeded
+from cosimlib.slurm.limits import (
+    REFUSED,
+    RUNS,
+    SIZE,
+    START,
+    SUBMISSION,
+    WAITS,
+    count_job,
+    exceeded,
+)
+from cosimlib.slurm.preemption import REQUEUE, is_on, make_room, note_stopped, set_preemption
 from cosimlib.slurm.priority import set_parts, set_priority
 from cosimlib.slurm.schedule import SlurmSchedule
 from cosimlib.slurm.selection import (
@@ -63,12 +73,11 @@ from cosimlib.slurm.selection import (
 from cosimlib.slurm.site import Site
 from cosimlib.slurm.sorting import sort_items
 from cosimlib.slurm.state import (
-    CLASS,
     CLOCK,
     KEY,
-    PART,
     SETTINGS,
     SLOT,
+    STOPPED,
     Map,
     World,
     drop_started,
@@ -128,12 +137,21 @@ def simulate(workload: Workload, site: Site) -> SlurmSchedule:
     check.instance("site", site, Site)
     if not site.partitions:
         raise ValueError(f"{site.name}: a site without partitions; expected one at least")
-    world, jobs = world_of(workload, site)
-    simulate_events(world)
+    room = len(workload) if is_on(site) else 0
+    while True:
+        world, jobs = world_of(workload, site, room)
+        simulate_events(world)
+        if not world.clock[0].overflows:
+            break
+        room *= 2
     reasons = jobs.reasons.copy()
     late = (jobs.table.state == REFUSED) & (reasons == "")
     reasons[late] = [jobs.words[number] for number in jobs.table.reason[late]]
-    return SlurmSchedule.of(workload, site, jobs.table, world.machine.places, reasons)
+    stopped = world.stopped[: world.clock[0].stopped]
+    places = world.machine.places
+    return SlurmSchedule.of(
+        workload, site, jobs.table, places, reasons, stopped, world.stopped_nodes
+    )
 
 
 def plan(workload: Workload, site: Site) -> pd.DataFrame:
@@ -162,8 +180,8 @@ def plan(workload: Workload, site: Site) -> pd.DataFrame:
     return pd.DataFrame({"start": start_time, "nodes": nodes})
 
 
-def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
-    """The state before the first job."""
+def world_of(workload: Workload, site: Site, room: int = 0) -> tuple[World, Jobs]:
+    """The state before the first job, with room for so many runs that are preempted."""
     tree, branches = tree_of(site) if site.associations else tree_of(Site("", (), {}))
     jobs = jobs_of(workload, site, branches)
     set_parts(jobs, site)
@@ -171,10 +189,7 @@ def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
     first = float(table.submit_time.min()) if n else 0.0
     partitions = list(site.partitions.values())
     members = np.array([np.isin(np.arange(len(site.nodes)), one.nodes) for one in partitions])
-    tiers = np.array([one.tier for one in partitions])
-    longest = [one.max_time for one in partitions]
-    parts = records(len(partitions), PART, max_time=longest, tier=tiers)
-    classes = records(len(site.qos), CLASS)
+    preempts = set_preemption(jobs, site)
     world = World(
         jobs=table,
         ends=records(n, KEY, place=-1),
@@ -186,13 +201,13 @@ def world_of(workload: Workload, site: Site) -> tuple[World, Jobs]:
         map=map_of(site),
         tree=tree,
         ledger=jobs.ledger,
-        partitions=parts,
-        tiers=tiers.astype(np.float64),
         members=sets_of(members),
-        classes=classes,
-        preempts=np.zeros((len(site.qos) + 1, len(site.qos) + 1), np.bool_),
+        preempts=preempts,
+        candidates=np.empty(n if preempts.any() else 0, np.int64),
+        stopped=records(room, STOPPED),
+        stopped_nodes=np.empty(room * (int(table.nodes.max()) if room else 0), np.int64),
         resets=resets_of(workload, site, first),
-        settings=settings_of(site),
+        settings=settings_of(site, bool(preempts.any())),
         clock=records(
             1,
             CLOCK,
@@ -215,7 +230,7 @@ def machine_of(site: Site, jobs: Jobs) -> Machine:
         gpus=[gpus_of(one.gres) for one in site.nodes],
     )  # fmt: skip
     size = max(1, len(nodes))
-    rows = max(1, min(len(jobs.requests), MOST_TIMES // size))
+    rows = 1 + max(1, min(len(jobs.requests), MOST_TIMES // size))
     places = int(jobs.table.nodes.sum())
     return Machine(
         nodes=nodes,
@@ -240,20 +255,22 @@ def map_of(site: Site) -> Map:
     return Map(records(slots, SLOT), free, np.zeros(words, np.uint64), np.zeros(words, np.uint64))
 
 
-def settings_of(site: Site) -> np.recarray:
-    """The site's settings as numbers."""
-    weights, scheduler = site.priority, site.scheduler
+def settings_of(site: Site, preempts: bool) -> np.recarray:
+    """The site's settings as numbers; and whether any job may stop others."""
+    weights, scheduler, preemption = site.priority, site.scheduler, site.preemption
     half_life = weights.half_life
     names = (
         "interval", "least_interval", "queue_depth", "partition_depth", "bf_interval", "bf_window",
         "bf_resolution", "bf_max_job_test", "bf_max_job_user", "bf_max_job_part",
-        "bf_max_job_start", "over_time_limit", "kill_wait",
+        "bf_max_job_start", "over_time_limit", "kill_wait", "requeue_delay",
     )  # fmt: skip
     return records(
         1, SETTINGS, age=weights.age, fair_share=weights.fair_share, max_age=weights.max_age,
         decay=1 - LN2 / half_life if half_life > 0 else 1.0, period=weights.period,
         damping=weights.damping, multifactor=weights.multifactor, fair_tree=weights.fair_tree,
-        backfill=scheduler.backfill, youngest_first=site.preemption.youngest_first,
+        accrue_always=weights.accrue_always, backfill=scheduler.backfill, preempts=preempts,
+        youngest_first=preemption.youngest_first, reorder_count=preemption.reorder_count,
+        message_timeout=preemption.message_timeout,
         bf_node_space_size=scheduler.bf_node_space_size or scheduler.bf_max_job_test,
         **{name: getattr(scheduler, name) for name in names},
     )  # fmt: skip
@@ -291,7 +308,7 @@ def resets_of(workload: Workload, site: Site, first: float) -> np.ndarray:
 def simulate_events(world: World) -> None:
     """Simulate until all jobs have ended, or those that wait can never start."""
     clock, settings = world.clock[0], world.settings[0]
-    while True:
+    while not clock.overflows:
         now = _next_instant(world)
         if now == np.inf:
             return
@@ -335,10 +352,30 @@ def _next_instant(world: World) -> float:
 
 @kernel
 def _finish(world: World, job: int, now: float) -> None:
-    """End a job, and count its usage since the last period."""
+    """End a job, and count its usage since the last period; if it was preempted, requeue it."""
     one = world.jobs[job]
     _use(world, one, now)
+    if one.preempted_by < 0 or one.began + one.run_time <= now:
+        stop(world, job, now)
+        return
+    note_stopped(world, job, now)
     stop(world, job, now)
+    if one.mode == REQUEUE:
+        _requeue(world, job, now)
+
+
+@kernel
+def _requeue(world: World, job: int, now: float) -> None:
+    """Submit a job that was preempted anew."""
+    settings, one = world.settings[0], world.jobs[job]
+    one.state, one.preempted_by = WAITS, -1
+    one.restarts += 1
+    one.start_time = one.end_time = np.nan
+    one.submit_time, one.eligible_time = now, now + settings.requeue_delay + 1
+    one.accrues = now if settings.accrue_always else one.eligible_time
+    count_job(world.ledger, one, True, 1)
+    set_priority(world.jobs, job, world.tree, settings, now)
+    enqueue(world, job)
 
 
 @kernel
@@ -373,7 +410,7 @@ def _update(world: World, now: float) -> None:
         set_classic_factors(tree, settings.damping)
     queue = world.queue[: clock.waiting]
     for job in queue:
-        set_priority(world.jobs, job, tree, settings, world.tiers, now)
+        set_priority(world.jobs, job, tree, settings, now)
     sort_items(queue, world.jobs.rank, world.jobs.submit_time, world.room)
     clock.last_change = now
 
@@ -392,7 +429,7 @@ def _submit(world: World, now: float) -> None:
             jobs[job].state, jobs[job].reason = REFUSED, world.ledger.limits[limit].reason
             continue
         count_job(world.ledger, jobs[job], True, 1)
-        set_priority(jobs, job, world.tree, world.settings[0], world.tiers, now)
+        set_priority(jobs, job, world.tree, world.settings[0], now)
         enqueue(world, job)
         clock.is_requested = 1
         clock.last_change = now
@@ -441,8 +478,8 @@ def _after(due: float, interval: float, now: float) -> float:
 def run_main_loop(world: World, now: float, is_full: bool) -> None:
     """One pass over the queue: jobs start in order, each partition up to the first that cannot."""
     clock, settings, machine = world.clock[0], world.settings[0], world.machine
-    failed = np.zeros(world.partitions.size, np.int64)
-    looked_at = np.zeros(world.partitions.size, np.int64)
+    failed = np.zeros(len(world.members), np.int64)
+    looked_at = np.zeros(len(world.members), np.int64)
     available = ~np.zeros(world.members.shape[1], np.uint64)
     found = np.empty_like(available)
     depth, begun = 0, clock.starts
@@ -467,6 +504,9 @@ def run_main_loop(world: World, now: float, is_full: bool) -> None:
                 choose(machine, one.request, found, one.nodes)
                 start(world, job, now)
                 continue
+            if settings.preempts:
+                count_common(world.members[one.part], available, found)
+                make_room(world, job, found, now)
         failed[one.part] = 1
         for number in range(available.size):
             available[number] &= ~world.members[one.part, number]

@@ -230,16 +230,30 @@ class SchedulerSettings:
     bf_continue: bool = False
     over_time_limit: float = 0.0
     kill_wait: float = 30.0
+    requeue_delay: float = 120.0
 
 
 @dataclass(frozen=True)
 class PreemptionSettings:
-    """``PreemptType`` and ``PreemptMode``: by nothing, by ``partition`` tier, or by ``qos``."""
+    """``PreemptType`` and ``PreemptMode``: by nothing, by ``partition`` tier, or by ``qos``.
+
+    Attributes
+    ----------
+    mode : str
+        ``OFF``, ``CANCEL`` or ``REQUEUE``; parts such as ``GANG`` and ``SUSPEND`` are not followed.
+    requeue : bool
+        ``JobRequeue``: whether jobs may be requeued; else ``REQUEUE`` cancels them.
+    reorder_count : int
+        How often a preemptor looks for fewer jobs to stop (``preempt_reorder_count``).
+    """
 
     by: str = ""
     mode: str = "OFF"
     exempt_time: float = 0.0
     youngest_first: bool = False
+    requeue: bool = True
+    reorder_count: int = 1
+    message_timeout: float = 10.0
 
 
 @dataclass(frozen=True)

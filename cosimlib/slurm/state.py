@@ -15,23 +15,20 @@ from cosimlib.slurm.sorting import precedes
 
 SETTINGS = record_type(
     floats="age fair_share max_age decay period interval least_interval damping "
-    "bf_interval bf_window bf_resolution kill_wait over_time_limit",
-    integers="multifactor fair_tree queue_depth partition_depth backfill bf_max_job_test "
-    "bf_max_job_user bf_max_job_part bf_max_job_start bf_node_space_size preempts youngest_first",
+    "bf_interval bf_window bf_resolution kill_wait over_time_limit requeue_delay message_timeout",
+    integers="multifactor fair_tree accrue_always queue_depth partition_depth backfill "
+    "bf_max_job_test bf_max_job_user bf_max_job_part bf_max_job_start bf_node_space_size preempts "
+    "youngest_first reorder_count",
 )
 CLOCK = record_type(
     floats="next_full next_backfill next_period last_pass last_period last_change map_end",
     integers="submitted waiting running is_requested resets passes plans stuck starts "
-    "slots tested users",
+    "slots tested users stopped stopped_nodes overflows",
 )
 """When what is due, how long the lists are, and how many passes there were."""
 KEY = heap.ROW
-MODES = ("OFF", "CANCEL", "REQUEUE")
-OFF, CANCEL, REQUEUE = range(3)
-PART = record_type(floats="grace_time max_time", integers="tier qos mode")
-"""A partition. `qos` is that of the partition, −1 for none."""
-CLASS = record_type(floats="exempt_time grace_time", integers="priority mode")
-"""A quality of service."""
+STOPPED = record_type(floats="start end", integers="job preempted_by requeued first")
+"""A run that was preempted; `first` is where its nodes are listed."""
 
 
 SLOT = record_type(floats="begin end", integers="next")
@@ -52,8 +49,9 @@ class World(NamedTuple):
 
     `queue` lists waiting jobs in order and `running` those that run, by their limit; the clock says
     how many there are. `ends` and `heap` have the jobs that run, by their real end.
-    `members` has the nodes of each partition. `preempts` says whose jobs a QOS may preempt.
-    `resets` lists when usage is forgotten. `attempts` lists the runs that were preempted.
+    `members` has the nodes of each partition. `preempts` says which partition's jobs (or which
+    QOS's) those of another may preempt, and `candidates` lists such jobs. `stopped` lists the runs
+    that were preempted, and `stopped_nodes` their nodes. `resets` lists when usage is forgotten.
     """
 
     jobs: np.recarray
@@ -66,11 +64,11 @@ class World(NamedTuple):
     map: Map
     tree: Tree
     ledger: Ledger
-    partitions: np.recarray
-    tiers: np.ndarray
     members: np.ndarray
-    classes: np.recarray
     preempts: np.ndarray
+    candidates: np.ndarray
+    stopped: np.recarray
+    stopped_nodes: np.ndarray
     resets: np.ndarray
     settings: np.recarray
     clock: np.recarray
@@ -105,21 +103,18 @@ def start(world: World, job: int, now: float) -> None:
     """Let a job begin on the chosen nodes."""
     clock, machine, one = world.clock[0], world.machine, world.jobs[job]
     one.state, one.began, one.expected_end = RUNS, now, now + one.limit
-    if np.isnan(one.start_time):
-        one.start_time = now
+    one.start_time = now
+    if world.settings[0].youngest_first:
+        one.victim_rank = now
     for number in range(one.nodes):
         place = one.first + number
         machine.places[place].node = machine.chosen[number]
         machine.places[place].request = one.request
+        machine.places[place].job = job
         take(machine, place, one.expected_end)
     count_job(world.ledger, one, False, 1)
     heap.push(world.ends, world.heap, job, now + one.run_time)
-    place = clock.running
-    while place > 0 and _ends_later(world.jobs, world.running[place - 1], job):
-        world.running[place] = world.running[place - 1]
-        place -= 1
-    world.running[place] = job
-    clock.running += 1
+    _list_running(world, job)
     clock.starts += 1
     clock.last_change = now
 
@@ -134,14 +129,48 @@ def stop(world: World, job: int, now: float) -> None:
         give_back(world.machine, place)
     count_job(world.ledger, one, False, -1)
     count_job(world.ledger, one, True, -1)
-    place = 0
+    _unlist_running(world, job)
+    clock.is_requested = 1
+    clock.last_change = now
+
+
+@kernel
+def end_by(world: World, job: int, end: float) -> None:
+    """Let a running job end at a time at the latest, which is before its limit."""
+    one = world.jobs[job]
+    if one.began + one.run_time > end:
+        heap.decrease_key(world.ends, world.heap, job, end)
+    if one.expected_end <= end:
+        return
+    _unlist_running(world, job)
+    one.expected_end = end
+    _list_running(world, job)
+    for place in range(one.first, one.first + one.nodes):
+        give_back(world.machine, place)
+        take(world.machine, place, end)
+
+
+@kernel
+def _list_running(world: World, job: int) -> None:
+    """Put a job among those that run."""
+    clock = world.clock[0]
+    place = clock.running
+    while place > 0 and _ends_later(world.jobs, world.running[place - 1], job):
+        world.running[place] = world.running[place - 1]
+        place -= 1
+    world.running[place] = job
+    clock.running += 1
+
+
+@kernel
+def _unlist_running(world: World, job: int) -> None:
+    """Take a job out of those that run."""
+    clock, place = world.clock[0], 0
     while world.running[place] != job:
         place += 1
     clock.running -= 1
     for later in range(place, clock.running):
         world.running[later] = world.running[later + 1]
-    clock.is_requested = 1
-    clock.last_change = now
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Random small sites and workloads, and their jobs as the plain version takes them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from cosimlib.slurm.site import (
     Limits,
     Node,
     Partition,
+    PreemptionSettings,
     PrioritySettings,
     SchedulerSettings,
     Site,
@@ -22,8 +24,11 @@ USERS = ("ann", "bob", "cem", "dia")
 ACCOUNTS = {"ann": "art", "bob": "art", "cem": "bio", "dia": "bio"}
 
 
-def random_site(rng):
-    """A site of 2 to 7 nodes of some kinds and weights, 1 to 3 partitions and 0 to 2 QOS."""
+def random_site(rng, preempts=False):
+    """A site of 2 to 7 nodes of some kinds and weights, 1 to 3 partitions and 0 to 2 QOS.
+
+    Where jobs preempt others, there are up to 3 QOS.
+    """
     size = int(rng.integers(2, 8))
     kinds = [(4, 8.0, 0, 1, ()), (4, 16.0, 2, 3, ("x",)), (8, 8.0, 0, 1, ("x", "y"))]
     some = [kinds[k] for k in rng.choice(3, size=int(rng.integers(1, 4)))]
@@ -41,10 +46,42 @@ def random_site(rng):
             name, members, tier=int(rng.integers(1, 3)), priority_factor=int(rng.integers(0, 4)),
             exclusive=bool(rng.random() < 0.3), memory_per_core=1.0,
         )  # fmt: skip
-    return Site(
+    site = Site(
         "random", tuple(nodes), partitions, _qos(rng), _tree(rng), _weights(rng), _scheduler(rng),
         enforce=frozenset({"limits"} if rng.random() < 0.7 else ()),
     )  # fmt: skip
+    return _with_preemption(rng, site) if preempts else site
+
+
+def _with_preemption(rng, site):
+    """A site where jobs stop others, by partition or by QOS."""
+    pick = lambda *values: values[int(rng.integers(len(values)))]  # noqa: E731
+    partitions = {
+        name: replace(
+            one, tier=int(rng.integers(1, 4)), grace_time=float(pick(0, 0, 25)),
+            preempt_mode=pick(*["CLUSTER"] * 4, "CANCEL", "REQUEUE", "OFF"),
+        )
+        for name, one in site.partitions.items()
+    }  # fmt: skip
+    below = {"normal": (), "high": ("normal",), "low": ()}
+    qos = {
+        name: QOS(
+            name, int(rng.integers(0, 3)), preempts=below[name],
+            grace_time=float(pick(0, 0, 40)), exempt_time=float(pick(0, 0, 60)),
+            preempt_mode=pick("CLUSTER", "CLUSTER", "CANCEL"),
+        )
+        for name in below
+    }  # fmt: skip
+    if rng.random() < 0.3:
+        qos["low"] = replace(qos["low"], preempts=("high",))
+    settings = PreemptionSettings(
+        pick("partition", "qos"), pick("REQUEUE", "REQUEUE", "CANCEL"),
+        exempt_time=float(pick(0, 0, 30)), youngest_first=bool(rng.random() < 0.3),
+        requeue=bool(rng.random() < 0.8), reorder_count=int(rng.integers(0, 3)),
+        message_timeout=float(pick(0, 10)),
+    )  # fmt: skip
+    scheduler = replace(site.scheduler, requeue_delay=float(pick(0, 30, 120)))
+    return replace(site, partitions=partitions, qos=qos, preemption=settings, scheduler=scheduler)
 
 
 def _qos(rng):
@@ -106,11 +143,11 @@ def _scheduler(rng):
     )  # fmt: skip
 
 
-def random_workload(rng, site, size=24):
+def random_workload(rng, site, size=24, longest=600):
     """Jobs that crowd a site, with limits that are longer or shorter than they run."""
     whole = lambda low, high: rng.integers(low, high, size)  # noqa: E731
     submit = np.sort(whole(0, 900))
-    run = whole(1, 600)
+    run = whole(1, longest)
     jobs = pd.DataFrame(
         {
             "submit_time": submit,

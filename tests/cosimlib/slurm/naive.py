@@ -33,10 +33,18 @@ class Job:
     where: list = field(default_factory=list)
     priority: float = 0.0
     at_start: float = math.nan
+    preempted_by: int = -1
+    stops_at: float = INF
+    preempted_others: float = -INF
+    accrues: float = math.nan
 
     @property
     def expected_end(self):
-        return self.start + self.limit
+        return min(self.start + self.limit, self.stops_at)
+
+    @property
+    def real_end(self):
+        return min(self.start + self.run, self.stops_at)
 
     def tres(self, name):
         return {
@@ -56,6 +64,7 @@ class Slurm:
         self.usage = {(a.account, a.user): 0.0 for a in site.associations}
         self.factor = dict.fromkeys(self.usage, 0.0)
         self.last_period = None
+        self.preempted = []
 
     # --- the order of events ----------------------------------------------------------------------
 
@@ -66,7 +75,7 @@ class Slurm:
         next_period, requested, last_pass = first, False, -INF
         while True:
             instants = [job.submit for job in coming[:1]]
-            instants += [job.start + job.run for job in self.running]
+            instants += [job.real_end for job in self.running]
             if not instants and not self.queue:
                 return
             if self.queue:
@@ -76,8 +85,8 @@ class Slurm:
                 if settings.backfill:
                     instants.append(next_backfill)
             now = min(instants)
-            for job in sorted(self.running, key=lambda job: (job.start + job.run, job.number)):
-                if job.start + job.run <= now:
+            for job in sorted(self.running, key=lambda job: (job.real_end, job.number)):
+                if job.real_end <= now:
                     self.finish(job, now)
                     requested = True
             while next_period <= now:
@@ -113,7 +122,9 @@ class Slurm:
 
     def sort(self):
         tier = {name: one.tier for name, one in self.site.partitions.items()}
-        self.queue.sort(key=lambda j: (-tier[j.partition], -j.priority, j.submit, j.number))
+        self.queue.sort(
+            key=lambda j: (-self.level(j.qos), -tier[j.partition], -j.priority, j.submit, j.number)
+        )
 
     def begin(self, job, nodes, now):
         job.state, job.start, job.where, job.at_start = "runs", now, nodes, job.priority
@@ -124,6 +135,107 @@ class Slurm:
         self.use(job, now)
         job.state, job.end = "ended", now
         self.running.remove(job)
+        if job.stops_at > now or job.start + job.run <= now:
+            return
+        mode, where = self.mode(job), sorted(job.where)
+        self.preempted.append(
+            (job.number, job.start, now, job.preempted_by, mode == "REQUEUE", where)
+        )
+        if mode == "REQUEUE":
+            job.state, job.start, job.end, job.where = "waits", math.nan, math.nan, []
+            job.preempted_by, job.stops_at, job.at_start = -1, INF, math.nan
+            job.submit, job.eligible = now, now + self.site.scheduler.requeue_delay + 1
+            self.prioritize(job, now)
+            self.queue.append(job)
+            self.sort()
+
+    # --- preemption -------------------------------------------------------------------------------
+
+    def mode(self, job):
+        preemption = self.site.preemption
+        if preemption.by == "partition":
+            own = self.site.partitions[job.partition].preempt_mode
+            if own == "OFF":
+                return "OFF"
+        else:
+            own = self.site.qos[job.qos].preempt_mode if job.qos else "OFF"
+        mode = preemption.mode if own in ("CLUSTER", "OFF") else own
+        return "CANCEL" if mode == "REQUEUE" and not preemption.requeue else mode
+
+    def may_preempt(self, job, other):
+        preemption = self.site.preemption
+        if not preemption.by or preemption.mode == "OFF":
+            return False
+        if preemption.by == "partition":
+            mine, its = (self.site.partitions[j.partition].tier for j in (job, other))
+            return mine > its and self.mode(other) != "OFF"
+        return bool(job.qos and other.qos) and other.qos in self.site.qos[job.qos].preempts
+
+    def level(self, name):
+        """How far up in the order of QOS that preempt one another."""
+        preemption = self.site.preemption
+        if preemption.by != "qos" or preemption.mode == "OFF" or not name:
+            return 0
+        return max((self.level(below) + 1 for below in self.site.qos[name].preempts), default=0)
+
+    def exempt_time(self, job):
+        own = self.site.qos[job.qos].exempt_time if job.qos else 0
+        return own or self.site.preemption.exempt_time
+
+    def candidates(self, job, now):
+        members = set(self.site.partitions[job.partition].nodes)
+        found = [
+            other
+            for other in self.running
+            if self.may_preempt(job, other)
+            and now >= other.start + self.exempt_time(other)
+            and members & set(other.where)
+        ]
+        if self.site.preemption.youngest_first:
+            return sorted(found, key=lambda other: (-other.start, other.number))
+
+        def worth(other):
+            if self.site.preemption.by == "partition":
+                return self.site.partitions[other.partition].tier
+            return self.site.qos[other.qos].priority
+
+        return sorted(found, key=lambda other: (worth(other), other.nodes, other.number))
+
+    def take_away(self, job, allowed, candidates):
+        """Nodes for a job once the first candidates are gone, and how many must be."""
+        for gone in range(len(candidates) + 1):
+            left = [other for other in self.running if other not in candidates[:gone]]
+            nodes = self.fits(job, allowed, left)
+            if len(nodes) >= job.nodes:
+                return set(self.choose(job, nodes)), gone
+        return None, 0
+
+    def make_room(self, job, allowed, now):
+        candidates = self.candidates(job, now)
+        nodes, gone = self.take_away(job, allowed, candidates)
+        if nodes is None:
+            return
+        for turn in range(self.site.preemption.reorder_count + 1):
+            if len(candidates) <= turn + 1:
+                break
+            before, last = candidates[: gone - 1], candidates[gone - 1]
+            before.sort(key=lambda other: -len(nodes & set(other.where)))
+            useless = [other for other in before if not nodes & set(other.where)]
+            useful = [other for other in before if nodes & set(other.where)]
+            candidates = [last, *useful, *useless, *candidates[gone:]]
+            nodes, gone = self.take_away(job, allowed, candidates)
+        wait = self.site.scheduler.kill_wait + self.site.preemption.message_timeout
+        if now < job.preempted_others + wait:
+            return
+        job.preempted_others = now
+        for other in candidates[:gone]:
+            if nodes & set(other.where) and other.preempted_by < 0:
+                other.preempted_by = job.number
+                if self.site.preemption.by == "partition":
+                    grace = self.site.partitions[other.partition].grace_time
+                else:
+                    grace = self.site.qos[other.qos].grace_time
+                other.stops_at = now + max(1, grace)
 
     # --- fair share and priority ------------------------------------------------------------------
 
@@ -177,7 +289,7 @@ class Slurm:
             or (not a.user and a.parent == account.account and a is not account)
         ]
 
-    def level(self, one, siblings):
+    def share_level(self, one, siblings):
         total = sum(self.usage[a.account, a.user] for a in siblings)
         shares = sum(a.shares for a in siblings)
         used = self.usage[one.account, one.user]
@@ -187,7 +299,7 @@ class Slurm:
         return INF if not used else one.shares / shares / (used / above)
 
     def walk(self, siblings, tied):
-        levels = {id(a): self.level(a, siblings) for a in siblings}
+        levels = {id(a): self.share_level(a, siblings) for a in siblings}
         before = None
         for one in sorted(siblings, key=lambda a: (-levels[id(a)], not a.user)):
             is_tied = tied if before is None else levels[id(one)] == before
@@ -338,6 +450,7 @@ class Slurm:
                 if len(nodes) >= job.nodes:
                     self.begin(job, self.choose(job, nodes), now)
                     continue
+                self.make_room(job, members & available, now)
             failed.add(job.partition)
             available -= members
 
@@ -401,6 +514,7 @@ class Slurm:
                     if job.whole and self.made < size:
                         self.reserve(self.map[0][0], end, job.where)
                     return "started", tested
+                self.make_room(job, common, now)
                 later = None
             if later is not None and begins > later:
                 continue
@@ -435,7 +549,12 @@ class Slurm:
             nodes = self.fits(job, common, self.running)
             if len(nodes) >= job.nodes:
                 return now, self.choose(job, nodes)
-        left = [other for other in self.running if other.expected_end > tried]
+        candidates = self.candidates(job, now)
+        left = [
+            other
+            for other in self.running
+            if other.expected_end > tried and other not in candidates
+        ]
         nodes = self.fits(job, common, left)
         if len(nodes) >= job.nodes:
             return now, self.choose(job, nodes)

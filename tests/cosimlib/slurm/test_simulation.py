@@ -27,12 +27,13 @@ from tests.strategies import workloads
 from tests.suites import THOROUGH
 
 
-def compare(seed):
+def compare(seed, preempts=False):
     rng = np.random.default_rng(seed)
-    site = random_site(rng)
-    workload = random_workload(rng, site)
+    site = random_site(rng, preempts)
+    workload = random_workload(rng, site, longest=1200 if preempts else 600)
     jobs = naive_jobs(workload, site)
-    naive.Slurm(site, jobs).simulate()
+    plain = naive.Slurm(site, jobs)
+    plain.simulate()
     schedule = simulate(workload, site)
     expected = [(job.start, job.end, sorted(job.where)) for job in jobs]
     wanted = workload.jobs["nodes"].to_numpy()
@@ -44,6 +45,10 @@ def compare(seed):
     for job, (one, other) in enumerate(zip(got, expected, strict=True)):
         same = np.array_equal(one[:2], other[:2], equal_nan=True) and one[2] == other[2]
         assert same, f"seed {seed}: job {job} is {one}; the plain version has {other}"
+    stopped = schedule.preempted.assign(nodes=schedule.preempted["nodes"].map(list))
+    assert stopped.to_numpy().tolist() == [list(one) for one in plain.preempted], f"seed {seed}"
+    if preempts:
+        return len(stopped)
     return sum(job.start > job.eligible for job in jobs)
 
 
@@ -51,6 +56,50 @@ def compare(seed):
 def test_starts_and_nodes_are_those_of_the_plain_version():
     waited = sum(compare(seed) for seed in range(500 if THOROUGH else 60))
     assert waited > 100
+
+
+@pytest.mark.compiled("some sites with many passes")
+def test_jobs_that_are_preempted_are_those_of_the_plain_version():
+    stopped = [compare(seed, preempts=True) for seed in range(1000, 1500 if THOROUGH else 1060)]
+    assert sum(stopped) > 25 and sum(one > 0 for one in stopped) > 10
+
+
+def preempting(**settings):
+    """Four nodes; partition `high` takes those of `low`."""
+    low, high = (
+        Partition(name, (0, 1, 2, 3), tier=tier) for name, tier in [("low", 1), ("high", 2)]
+    )
+    preemption = PreemptionSettings(**{"by": "partition", "mode": "REQUEUE"} | settings)
+    partitions = {"low": low, "high": high}
+    return replace(plain_site(4), partitions=partitions, preemption=preemption)
+
+
+def test_a_job_of_a_higher_tier_stops_the_smallest_jobs():
+    """Jobs 0 to 2 have the machine; job 3 needs one node, which it takes from job 1."""
+    low = ["low"] * 3
+    jobs = jobs_of(
+        submit_time=[0, 0, 0, 10], run_time=500, nodes=[2, 1, 1, 1], partition=[*low, "high"]
+    )
+    schedule = simulate(jobs, preempting())
+    assert schedule.preempted.to_numpy().tolist() == [[1, 0, 11, 3, True, (2,)]]
+    assert schedule.start_time[[0, 2]].tolist() == [0, 0]
+    assert schedule.start_time[3] == pytest.approx(11, abs=1e-5)
+    # Job 1 waits for two minutes and a second before it may start again, from its beginning.
+    assert schedule.start_time[1] >= 132 and schedule.restarts.tolist() == [0, 1, 0, 0]
+    assert schedule.end_time[1] == schedule.start_time[1] + 500
+
+
+def test_jobs_that_may_not_be_requeued_are_cancelled():
+    jobs = jobs_of(submit_time=[0, 10], run_time=500, nodes=4, partition=["low", "high"])
+    schedule = simulate(jobs, preempting(requeue=False))
+    assert schedule.preempted["requeued"].tolist() == [False]
+    assert schedule.end_time[0] == 11 and schedule.restarts[0] == 0
+
+
+def test_a_job_that_is_exempt_runs_on_for_a_while():
+    jobs = jobs_of(submit_time=[0, 10], run_time=500, nodes=4, partition=["low", "high"])
+    schedule = simulate(jobs, preempting(exempt_time=100.0))
+    assert schedule.preempted["end"].tolist() == [121]  # the full pass of t=120, and a second
 
 
 PLAIN = PrioritySettings(multifactor=False)
@@ -152,9 +201,9 @@ def test_submissions_beyond_a_limit_are_refused():
 
 
 def test_what_is_not_modeled_is_named():
-    site = replace(plain_site(), preemption=PreemptionSettings(by="qos", mode="REQUEUE"))
+    site = replace(plain_site(), preemption=PreemptionSettings(by="qos", mode="SUSPEND,GANG"))
     named = simulate(jobs_of(nodes=[1]), site).not_modeled
-    assert [one.setting for one in named] == ["PreemptType"]
+    assert [one.value for one in named] == ["SUSPEND,GANG"] * 2
     assert simulate(jobs_of(nodes=[1]), plain_site()).not_modeled == ()
 
 
