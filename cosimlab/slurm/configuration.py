@@ -111,12 +111,19 @@ def read_configuration(paths: list[Path], gres: list[Path], shown: list[Path]) -
     site = Site(paths[0].parent.name if paths else "site", (), {}, not_modeled=())
     for path in gres:
         _count_gres(machine, path)
-    site = _with_partitions(replace(site, nodes=tuple(machine.nodes.values())), machine)
+    nodes = tuple(sorted(machine.nodes.values(), key=lambda node: _natural(node.name)))
+    site = _with_partitions(replace(site, nodes=nodes), machine)
     for path in shown:
         options += list(_shown(path))
     for place, name, value in options:
         site = checked(place, set_option, site, name, value, place)
     return site
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """A key that puts n2 before n10: Slurm's own order of nodes, whatever order its file has."""
+    parts = re.split(r"(\d+)", name)
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts if part]
 
 
 def checked(place: str, call: Callable[..., Any], *arguments: Any) -> Any:
@@ -226,7 +233,7 @@ def _count_gres(machine: Machine, path: Path) -> None:
 
 def _with_partitions(site: Site, machine: Machine) -> Site:
     """A site with its partitions, and what of them is not followed."""
-    row = {name: number for number, name in enumerate(machine.nodes)}
+    row = {node.name: number for number, node in enumerate(site.nodes)}
     partitions, notes = {}, list(machine.notes)
     for name, (options, place) in machine.partitions.items():
         one = Partition(name)

@@ -41,6 +41,7 @@ SHORT = {
     "-jid": "job",
     "-J": "name",
 }
+FEATURES = r"[\w.:-]+(&[\w.:-]+)*"
 KNOWN = frozenset(
     [*SHORT.values(), "uid", "mem", "mem-per-cpu", "gres", "ntasks-per-node", "exclusive", "nice"]
 )
@@ -73,13 +74,19 @@ def read_jobs(path: str | Path, site: Site) -> Workload:
 
 
 def _sacct(path: Path) -> Workload:
-    """Records of sacct; memory in Slurm's GB, the group as account, the queue as partition."""
+    """Records of sacct; memory in Slurm's GB, the group as account, the queue as partition.
+
+    Of constraints only lists of features (``a&b``) are taken.
+    """
     read = read_sacct(path, verbose=False)
     jobs = read.jobs.assign(
         account=read.column("group"),
         partition=read.column("queue"),
         memory=read.column("memory") / GIGABYTE,
     )
+    if "constraint" in jobs:
+        is_list = jobs["constraint"].str.fullmatch(FEATURES).fillna(False)
+        jobs["constraint"] = jobs["constraint"].where(is_list)
     return Workload(jobs, read.name, read.machine, read.account, read.began)
 
 
@@ -124,6 +131,7 @@ def _submission(at: str, text: str, site: Site) -> dict:
         "run_time": (limit if limit > 0 else 365 * 86_400.0) if run < 0 else run,
         "requested_time": limit,
         "nodes": nodes,
+        "requested_nodes": nodes if "nodes" in asked else 1,
         "cores": math.nan if "exclusive" in asked else float(cores),
         "memory": _memory(asked, cores),
         "gpus": gres_of(asked.get("gres", "")).get("gpu", 0),

@@ -10,7 +10,8 @@ Places in Slurm: ``src/plugins/sched/backfill/backfill.c`` (`bf`), and for who c
 2. *Times tried*: now, then each time at which a node of the job's partition becomes free in the
    map. Where none does before the first slot after the job's limit, the end of the next slot.
 3. *Nodes at a time*: those free in all slots from the start to the limit. The end counts: a slot
-   that begins exactly at the limit counts too (``begin_time <= end_time``).
+   that begins exactly at the limit counts too (``begin_time <= end_time``). Of these the job's
+   common nodes have its features, cores and memory, but maybe too few GPUs.
 4. *Running jobs* (`jt`): the job starts now if it fits on these nodes now. Else jobs whose limit is
    before the time tried are taken as gone; if it fits then, it starts at that time. Else jobs end
    at their limits, in groups: the first group spans 30 s, from a full half minute on, and each
@@ -26,6 +27,11 @@ Places in Slurm: ``src/plugins/sched/backfill/backfill.c`` (`bf`), and for who c
    and when the map has bf_node_space_size slots (counting each that was ever made). Of a user and a
    partition it looks at bf_max_job_user and bf_max_job_part jobs.
 
+Slurm before 24.11 (22.05 was read): planned jobs have their nodes until their limit rounded *down*
+(1); where no node becomes free, no further time is tried (2); a job that fits beside those that run
+now is planned on these nodes for the time tried, too; jobs end in groups from the first on, without
+a bound, and the job starts when the last one of a group ends, on its nodes or not (4).
+
 A pass takes no time here, so that bf_continue, bf_max_time and yields make no difference. Equal
 limits of running jobs are in the order of the jobs. A pass is left out while no job waits.
 """
@@ -36,7 +42,15 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.slurm.bits import ONE, WORD, exclude, has, include, lowest_of, size_of
 from cosimlib.slurm.limits import SIZE, START, exceeded
 from cosimlib.slurm.preemption import has_node_of, list_candidates, make_room, mark
-from cosimlib.slurm.selection import choose, count_common, row_of, row_without
+from cosimlib.slurm.selection import (
+    LAST,
+    NOBODY,
+    choose,
+    count_common,
+    fits_after,
+    row_of,
+    row_without,
+)
 from cosimlib.slurm.state import Map, World, drop_started, start
 
 GROUP = 30.0
@@ -102,7 +116,7 @@ def _place_job(world: World, job: int, now: float) -> int:
             continue
         begins = max(begins, tried)
         if begins > now:
-            if _is_taken(world, one, begins):
+            if not settings.is_before_24_11 and _is_taken(world, one, begins):
                 later = begins + settings.bf_resolution * (begins == tried)
                 continue
         else:
@@ -112,12 +126,17 @@ def _place_job(world: World, job: int, now: float) -> int:
             later = NOT_LATER
         if later >= 0 and begins > later:
             continue
-        if begins > now + settings.bf_window or exceeded(world.ledger, one, SIZE) >= 0:
+        is_in_window = begins <= now + settings.bf_window
+        is_checked_late = settings.is_before_24_11 and begins > now and is_in_window
+        if is_checked_late and _is_taken(world, one, begins):
+            later = begins
+            continue
+        if not is_in_window or exceeded(world.ledger, one, SIZE) >= 0:
             return SKIPPED
         if clock.slots >= settings.bf_node_space_size:
             return FULL
         _note_plan(world, one, begins)
-        _reserve(world, _grid(world, begins, 0), _grid(world, begins + one.limit, 1))
+        _reserve(world, _grid(world, begins, 0), _end_on_grid(world, begins + one.limit))
         return PLANNED
 
 
@@ -135,11 +154,11 @@ def _start_now(world: World, job: int, now: float) -> int:
             machine.chosen[: one.nodes] = planned
             machine.counts[0].chosen = one.nodes
         return PLANNED
-    choose(machine, one.request, plan.found, one.nodes)
+    choose(machine, one.request, plan.found, one.nodes, -np.inf, NOBODY)
     start(world, job, now)
     has_room = world.clock[0].slots < world.settings[0].bf_node_space_size
     if machine.requests[one.request].is_whole and has_room:
-        _reserve(world, plan.slots[0].begin, _grid(world, one.expected_end, 1))
+        _reserve(world, plan.slots[0].begin, _end_on_grid(world, one.expected_end))
     return STARTED
 
 
@@ -158,6 +177,12 @@ def _grid(world: World, time: float, up: int) -> float:
     return np.ceil(time / step) * step if up else np.floor(time / step) * step
 
 
+@kernel
+def _end_on_grid(world: World, time: float) -> float:
+    """The end of a plan on the grid of bf_resolution."""
+    return _grid(world, time, 0 if world.settings[0].is_before_24_11 else 1)
+
+
 # --- running jobs ---------------------------------------------------------------------------------
 
 
@@ -166,8 +191,9 @@ def _earliest(world: World, job: int, tried: float, later: float, now: float) ->
     """When a job could start on the common nodes, chosen with it; NaN where it could not."""
     machine, plan, one = world.machine, world.map, world.jobs[job]
     row = row_of(machine, one.request)
-    if tried <= now and count_common(machine.fits[row], plan.common, plan.found) >= one.nodes:
-        choose(machine, one.request, plan.found, one.nodes)
+    looks_now = tried <= now or world.settings[0].is_before_24_11
+    if looks_now and count_common(machine.fits[row], plan.common, plan.found) >= one.nodes:
+        choose(machine, one.request, plan.found, one.nodes, -np.inf, NOBODY)
         return now
     count = list_candidates(world, job, now)
     if count == 0:
@@ -185,20 +211,24 @@ def _after_others(
     world: World, one: np.record, row: int, tried: float, later: float, now: float
 ) -> float:
     """When a job could start as running jobs end, but for those that are gone."""
-    machine = world.machine
-    if _count_free_by(world, row, tried) >= one.nodes:
-        choose(machine, one.request, world.map.found, one.nodes)
+    machine, settings, is_old = world.machine, world.settings[0], world.settings[0].is_before_24_11
+    gone_by = -np.inf if is_old else tried
+    if _count_free_by(world, one, row, gone_by, LAST) >= one.nodes:
+        choose(machine, one.request, world.map.found, one.nodes, gone_by, LAST)
         return now
     window, anchor = GROUP, NOT_LATER
-    place = _first_after(world, tried)
+    place, bound = _first_after(world, gone_by), NOT_LATER if is_old else later
     while True:
-        place, last, following, anchor, is_cut = _end_group(world, place, later, anchor, window)
+        place, ended, following, anchor, is_cut = _end_group(world, place, bound, anchor, window)
+        last = NOT_LATER if ended < 0 else world.jobs[ended].expected_end
         if last < 0:
             return np.nan
         if not is_cut:
-            if _count_free_by(world, row, last) >= one.nodes:
-                choose(machine, one.request, world.map.found, one.nodes)
-                return _last_end(world, one.nodes, tried, last)
+            if _count_free_by(world, one, row, last, ended) >= one.nodes:
+                choose(machine, one.request, world.map.found, one.nodes, last, ended)
+                if is_old and last <= now:
+                    return max(now + 1, last + settings.over_time_limit + settings.kill_wait)
+                return last if is_old else _last_end(world, one.nodes, tried, last)
             window *= 2
             while window <= YEAR and following > anchor + window:
                 window *= 2
@@ -209,13 +239,14 @@ def _after_others(
 @kernel
 def _end_group(
     world: World, place: int, later: float, anchor: float, window: float
-) -> tuple[int, float, float, float, bool]:
+) -> tuple[int, int, float, float, bool]:
     """Let the next group of running jobs end that are on common nodes.
 
-    Returns where the rest begins, the last end (negative for none), the next one (negative for
-    none), from when groups are counted, and whether the group is cut as it has many jobs.
+    Returns where the rest begins, the last job that ends (negative for none), the next end
+    (negative for none), from when groups are counted, and whether the group is cut as it has many
+    jobs.
     """
-    clock, ended, last = world.clock[0], 0, NOT_LATER
+    clock, size, last = world.clock[0], 0, NOBODY
     place = _next_counted(world, place)
     while place < clock.running:
         job = world.running[place]
@@ -227,15 +258,15 @@ def _end_group(
             continue
         if anchor < 0:
             anchor = (np.floor(end / GROUP) + 1) * GROUP
-        last = end
+        last = job
         if place >= clock.running:
             return place, last, NOT_LATER, anchor, False
         following = world.jobs[world.running[place]].expected_end
         if following > anchor + window:
             return place, last, following, anchor, False
-        if ended > MANY:
+        if size > MANY:
             return place, last, following, anchor, True
-        ended += 1
+        size += 1
     return place, last, NOT_LATER, anchor, False
 
 
@@ -264,16 +295,22 @@ def _next_counted(world: World, place: int) -> int:
 
 
 @kernel
-def _count_free_by(world: World, row: int, time: float) -> int:
-    """Find the common nodes on which a request fits once all limits up to a time have passed."""
-    plan, times, size = world.map, world.machine.times[row], 0
+def _count_free_by(world: World, one: np.record, row: int, time: float, last: int) -> int:
+    """Find the common nodes on which a job fits once all limits up to a time have passed.
+
+    Of jobs that end at that very time, those count that are not after the last one.
+    """
+    machine, plan, times, size = world.machine, world.map, world.machine.times[row], 0
     for number in range(plan.found.size):
         plan.found[number] = 0
     for number in range(plan.common.size):
         word = plan.common[number]
         while word:
             node = number * WORD + lowest_of(word)
-            if times[node] <= time:
+            is_free = times[node] < time
+            if times[node] == time:
+                is_free = last == LAST or fits_after(machine, one.request, node, time, last)
+            if is_free:
                 include(plan.found, node)
                 size += 1
             word = word & (word - ONE)
@@ -320,14 +357,15 @@ def _free_throughout(world: World, one: np.record, tried: float) -> float:
             if following and later < 0 and _gains(plan, members, slot, following):
                 later = this.end
             if this.begin > end:
-                if later < 0 and following and plan.slots[following].next:
+                is_new = not world.settings[0].is_before_24_11
+                if is_new and later < 0 and following and plan.slots[following].next:
                     later = plan.slots[following].end
                 break
             count_common(plan.common, plan.free[slot], plan.common)
         slot = following
         if slot == 0:
             break
-    count_common(plan.common, world.machine.eligible[one.request], plan.common)
+    count_common(plan.common, world.machine.considered[one.request], plan.common)
     return later
 
 
@@ -345,7 +383,7 @@ def _gains(plan: Map, members: np.ndarray, slot: int, following: int) -> bool:
 def _is_taken(world: World, one: np.record, begins: float) -> bool:
     """Whether a planned job has one of the chosen nodes while this one would run."""
     plan, chosen = world.map, world.machine.chosen
-    begin, end, slot = _grid(world, begins, 0), _grid(world, begins + one.limit, 1), 0
+    begin, end, slot = _grid(world, begins, 0), _end_on_grid(world, begins + one.limit), 0
     while True:
         this = plan.slots[slot]
         if this.end > begin and this.begin < end:

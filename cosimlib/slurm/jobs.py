@@ -3,12 +3,14 @@
 Columns of a workload: `nodes`, `cores` (per node; missing: whole nodes), `memory` (GB of 1,024 MB
 per node; 0: all of it, as ``--mem=0``; missing: the partition's default, and without one all of
 it), `gpus` (per node), `requested_time`, `partition`, `user`; and, beyond those that every workload
-knows, `account` (missing: the user's first), `qos` (missing: the association's default, else
-``normal`` if there is one), `eligible_time` (s, from when it may start), `nice`, `constraint`
-(features, joined by ``&``) and `exclusive`.
+knows, `requested_nodes` (of ``-N``; missing: as many as the job has), `account` (missing: the
+user's first), `qos` (missing: the association's default, else ``normal`` if there is one),
+`eligible_time` (s, from when it may start), `nice`, `constraint` (features, joined by ``&``) and
+`exclusive`.
 
 - Slurm counts time limits in minutes: a limit is rounded up. A job without one has the default of
   its partition, else its longest time, else a year.
+- A job without ``-N`` asks for one node, whatever it gets: only one counts in its priority.
 - A job that outlives its limit ends at limit + OverTimeLimit + KillWait, or when it would end by
   itself, if that is earlier: it is taken to ignore the signal that comes before the kill. Slurm
   looks for such jobs every 30 s, of which nothing is simulated.
@@ -52,10 +54,10 @@ MEGABYTES = 1024
 
 
 JOB = record_type(
-    floats="submit_time eligible_time accrues run_time limit start_time expected_end end_time "
-    "cpus memory gpus billing usage_factor size_part partition_part qos_part tres_part nice "
-    "priority rank order began planned_time exempt_time grace_time preempt_start victim_rank "
-    "usable position",
+    floats="requested_nodes submit_time eligible_time accrues run_time limit start_time "
+    "expected_end end_time cpus memory gpus billing usage_factor size_part partition_part qos_part "
+    "tres_part nice priority rank order began planned_time exempt_time grace_time preempt_start "
+    "victim_rank usable position",
     integers="nodes request part qos user association group first state restarts reason "
     "preempted_by rung mode",
 )
@@ -76,6 +78,7 @@ class Jobs:
     table: np.recarray
     requests: np.recarray
     eligible: np.ndarray
+    considered: np.ndarray
     ledger: Ledger
     reasons: np.ndarray
     words: list[str]
@@ -91,7 +94,7 @@ def jobs_of(workload: Workload, site: Site, branches: dict[tuple[str, str], int]
     """
     asked = _asked(workload, site)
     owners, group = _owners(asked, site)
-    requests, eligible, number = _requests(asked, site)
+    requests, eligible, considered, number = _requests(asked, site)
     members = by_name(site)
     bounds = [bound_limits(site, owner, members) for owner in owners]
     ledger, words = ledger_of(bounds)
@@ -104,6 +107,7 @@ def jobs_of(workload: Workload, site: Site, branches: dict[tuple[str, str], int]
         limit=asked["limit"],
         eligible_time=asked["eligible_time"],
         nodes=asked["nodes"],
+        requested_nodes=asked["requested_nodes"],
         nice=asked["nice"],
         cpus=asked["cpus"],
         memory=asked["all_memory"],
@@ -126,7 +130,7 @@ def jobs_of(workload: Workload, site: Site, branches: dict[tuple[str, str], int]
     )
     reasons = _refusals(asked, site, owners, group, bounds, members, eligible, number)
     table.state = np.where(reasons == "", WAITS, REFUSED)
-    return Jobs(table, requests, eligible, ledger, reasons, words)
+    return Jobs(table, requests, eligible, considered, ledger, reasons, words)
 
 
 # --- columns --------------------------------------------------------------------------------------
@@ -151,6 +155,8 @@ def _asked(workload: Workload, site: Site) -> pd.DataFrame:
             "nice": _numbers(workload, "nice", 0.0),
         }
     )
+    requested = _numbers(workload, "requested_nodes", np.nan)
+    table["requested_nodes"] = requested.fillna(table["nodes"])
     eligible = _numbers(workload, "eligible_time", np.nan)
     table["eligible_time"] = np.fmax(eligible, table["submit_time"])
     code = table["partition"].cat.codes.to_numpy()
@@ -312,8 +318,13 @@ def _owners(asked: pd.DataFrame, site: Site) -> tuple[list[Owner], np.ndarray]:
     return owners, group
 
 
-def _requests(asked: pd.DataFrame, site: Site) -> tuple[np.recarray, np.ndarray, np.ndarray]:
-    """Different requests, the nodes on which each may be, and the number of each job's request."""
+def _requests(
+    asked: pd.DataFrame, site: Site
+) -> tuple[np.recarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Different requests, the nodes on which each may be, and the number of each job's request.
+
+    Between nodes and numbers: the nodes that backfill considers, which may lack GPUs.
+    """
     names = ["partition", "cores", "memory", "gpus", "is_whole", "takes_all", "constraint"]
     table = asked[names].assign(partition=asked["partition"].cat.codes)
     number = table.groupby(names, sort=False).ngroup().to_numpy()
@@ -335,17 +346,19 @@ def _requests(asked: pd.DataFrame, site: Site) -> tuple[np.recarray, np.ndarray,
     for code, one in enumerate(site.partitions.values()):
         members[code] = np.isin(np.arange(len(site.nodes)), one.nodes)
     featured = {text: _featured(site, text) for text in distinct["constraint"].unique()}
-    eligible = np.array(
+    shape = (len(distinct), len(site.nodes))
+    considered = np.array(
         [
             members[one.partition]
             & featured[one.constraint]
             & (cores >= one.cores)
-            & (gpus >= one.gpus)
             & (memory >= one.memory)
             for one in distinct.itertuples()
-        ]
-    ).reshape(len(distinct), len(site.nodes))
-    return requests, sets_of(eligible), number
+        ],
+        dtype=bool,
+    ).reshape(shape)
+    eligible = considered & (gpus >= distinct["gpus"].to_numpy()[:, None]).reshape(shape)
+    return requests, sets_of(eligible), sets_of(considered), number
 
 
 def gpus_of(gres: Mapping[str, int]) -> int:

@@ -20,6 +20,7 @@ from cosimlib.slurm.values import (
     names_of,
     names_or_all,
     number,
+    release_of,
     seconds_of,
     shares_of,
     time_of,
@@ -53,6 +54,7 @@ def _words(text: str) -> frozenset[str]:
 
 GLOBAL = {
     "clustername": Option("site", "name", str),
+    "slurm_version": Option("site", "release", release_of),
     "priorityweightage": Option("priority", "age", whole),
     "priorityweightassoc": Option("priority", "association", whole),
     "priorityweightfairshare": Option("priority", "fair_share", whole),

@@ -38,7 +38,7 @@ import numpy as np
 from cosimlib.kernels.jit import kernel
 from cosimlib.slurm.bits import has, include
 from cosimlib.slurm.jobs import Jobs
-from cosimlib.slurm.selection import choose, count_common, row_of, time_of
+from cosimlib.slurm.selection import NOBODY, choose, count_common, row_of, time_of
 from cosimlib.slurm.site import NotModeled, Site
 from cosimlib.slurm.sorting import sort_items
 from cosimlib.slurm.state import World, end_by
@@ -269,11 +269,12 @@ def _take_away(world: World, one: np.record, allowed: np.ndarray, count: int) ->
             if time_of(machine, one.request, node) == -np.inf:
                 include(found, node)
                 size += 1
+    if size >= one.nodes:
+        choose(machine, one.request, found, one.nodes, -np.inf, NOBODY)
     for place in range(last + 1):
         mark(world, world.candidates[place], 0)
     if size < one.nodes:
         return -1
-    choose(machine, one.request, found, one.nodes)
     for number in range(found.size):
         found[number] = 0
     for number in range(one.nodes):

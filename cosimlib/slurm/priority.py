@@ -9,8 +9,9 @@ priority = age + fair share + size + partition + QOS + TRES - nice, a whole numb
   its submission.
 - *Fair share*: the factor of the job's association (`cosimlib.slurm.fairshare`) as of the last
   period, 1 for all where a site has no associations, 0 for a job without one.
-- *Size*: (nodes / all nodes + CPUs / all CPUs) / 2. ``PriorityFavorSmall`` takes one minus each.
-  ``SMALL_RELATIVE_TO_TIME`` takes max(nodes × CPUs per node, CPUs) / minutes of the limit / CPUs.
+- *Size*: (nodes / all nodes + CPUs / all CPUs) / 2, where nodes are those that the job asked for
+  with ``-N``, or one. ``PriorityFavorSmall`` takes one minus each. ``SMALL_RELATIVE_TO_TIME``
+  takes max(nodes × CPUs per node, CPUs) / minutes of the limit / CPUs.
 - *Partition* and *QOS*: their priority divided by the largest one, unless ``NO_NORMAL_...``.
 - *TRES*: for each weighted one what the job asks for / what its partition has, or the bare amount
   with ``NO_NORMAL_TRES``.
@@ -58,20 +59,26 @@ def _sizes(table: np.recarray, site: Site) -> np.ndarray:
     if nodes == 0 or cores == 0:
         return np.zeros(table.size)
     if site.priority.size_relative_to_time:
-        size = np.maximum(table.nodes * cores / nodes, table.cpus)
+        size = np.maximum(table.requested_nodes * cores / nodes, table.cpus)
         size = size / np.floor(table.limit / MINUTE) / cores
         size = 1 - size if site.priority.favor_small else size
     elif site.priority.favor_small:
-        size = (np.maximum(0, nodes - table.nodes) / nodes + (cores - table.cpus) / cores) / 2
+        left = np.maximum(0, nodes - table.requested_nodes) / nodes
+        size = (left + (cores - table.cpus) / cores) / 2
     else:
-        size = (table.nodes / nodes + table.cpus / cores) / 2
+        size = (table.requested_nodes / nodes + table.cpus / cores) / 2
     return np.clip(size, 0.0, 1.0)
 
 
 def _tres(table: np.recarray, site: Site) -> np.ndarray:
     """The weighted sum of the factors of TRES."""
     total = np.zeros(table.size)
-    amounts = {"cpu": table.cpus, "mem": table.memory, "node": table.nodes, "gres/gpu": table.gpus}
+    amounts = {
+        "cpu": table.cpus,
+        "mem": table.memory,
+        "node": table.requested_nodes,
+        "gres/gpu": table.gpus,
+    }
     for name, weight in site.priority.tres.items():
         if name not in amounts:
             continue

@@ -6,12 +6,13 @@ Places in Slurm: ``src/plugins/select/cons_tres/job_test.c`` (`jt`) and
 - A *request* is what a job asks of each node: cores, memory (MB), GPUs, features, whole nodes or
   not, and a partition. It fits on a node of its partition with these features that has so much
   idle. A job on whole nodes takes all cores, and needs a node without jobs.
-- *One node* (`jt` ``_get_one_res``): the node of the lowest weight, then the first in order.
+- *One node* (`jt` ``_get_one_res``): the node of the lowest weight, then the first in order. Before
+  Slurm 26.05 it is chosen as several are.
 - *Several nodes* (`en` ``_eval_nodes_consec``): runs of neighboring nodes of one weight. While
   nodes are missing, the job takes from the run of the lowest weight; of equal ones the first that
-  holds all the rest, or one with fewer cores that does; if none does, the one with most cores.
-  Within a run nodes are taken in order; a last single node is the one with fewest cores that are
-  enough.
+  holds all the rest, or one with fewer idle cores that does; if none does, the one with most.
+  Within a run nodes are taken in order; a last single node is the one with fewest idle cores that
+  are enough. Each node counts with its idle cores, up to those that are still missing.
 - *When* a request fits on a node: as running jobs end at their limits, in the order of their ends.
   What a node has then depends on this node alone, so that one time per request and node says it.
 """
@@ -24,7 +25,9 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type
 from cosimlib.slurm.bits import ONE, WORD, exclude, has, include, lowest_of, size_of
 
-NOWHERE = -1
+NOWHERE, NOBODY = -1, -1
+LAST = np.iinfo(np.int64).max
+"""In the place of the last of the jobs that end at a time: all of them."""
 MOST_TIMES = 2**23
 """Times that are kept at most: rows of requests × nodes."""
 
@@ -42,28 +45,31 @@ PLACE = record_type(floats="end", integers="node request job next is_gone")
 ROW = record_type(integers="request position")
 """Whose times a row has, and how much of the list of changes it has seen."""
 RUN = record_type(integers="first last nodes cores weight")
-COUNT = record_type(integers="changes chosen gone")
+COUNT = record_type(integers="changes chosen gone is_before_26_05")
 
 
 class Machine(NamedTuple):
     """Nodes, and the requests that come to them.
 
-    `eligible` has the nodes that have a request's features and enough of everything. A row of
+    `eligible` has the nodes that have a request's features and enough of everything; `considered`
+    those that have too few GPUs, too, as backfill looks at them first. A row of
     `times` says when a request fits on each node, −inf for now, and `fits` says where it does now;
     the last row is free for questions of what would be.
     `changed` lists the nodes that changed lately, round and round. `chosen` lists the nodes of the
-    job that is looked at.
+    job that is looked at, and `idle` has their idle cores.
     """
 
     nodes: np.recarray
     requests: np.recarray
     places: np.recarray
     eligible: np.ndarray
+    considered: np.ndarray
     rows: np.recarray
     times: np.ndarray
     fits: np.ndarray
     changed: np.ndarray
     chosen: np.ndarray
+    idle: np.ndarray
     runs: np.recarray
     counts: np.recarray
 
@@ -157,17 +163,16 @@ def time_of(machine: Machine, number: int, node: int) -> float:
     request, one = machine.requests[number], machine.nodes[node]
     cores, gpus, jobs = one.cores - one.used_cores, one.gpus - one.used_gpus, one.jobs
     memory = one.memory - one.used_memory
-    if machine.counts[0].gone:
-        place = one.head
-        while place >= 0:
-            held = machine.places[place]
-            if held.is_gone:
-                other = machine.requests[held.request]
-                cores += one.cores if other.is_whole else other.cores
-                memory += one.memory if other.all_memory else other.memory
-                gpus += other.gpus
-                jobs -= 1
-            place = held.next
+    place = one.head if machine.counts[0].gone else NOWHERE
+    while place >= 0:
+        held = machine.places[place]
+        if held.is_gone:
+            other = machine.requests[held.request]
+            cores += one.cores if other.is_whole else other.cores
+            memory += one.memory if other.all_memory else other.memory
+            gpus += other.gpus
+            jobs -= 1
+        place = held.next
     time, place = -np.inf, one.head
     while not _is_enough(request, one, cores, memory, gpus, jobs):
         held = machine.places[place]
@@ -183,6 +188,28 @@ def time_of(machine: Machine, number: int, node: int) -> float:
 
 
 @kernel
+def fits_after(machine: Machine, number: int, node: int, time: float, last: int) -> bool:
+    """Whether a request fits on a node once all before a time have ended, and some then.
+
+    Of the jobs that end at that time those have ended that are not after the last one.
+    """
+    request, one = machine.requests[number], machine.nodes[node]
+    cores, gpus, jobs = one.cores - one.used_cores, one.gpus - one.used_gpus, one.jobs
+    memory = one.memory - one.used_memory
+    place = one.head
+    while place >= 0:
+        held = machine.places[place]
+        if has_ended(held, time, last):
+            other = machine.requests[held.request]
+            cores += one.cores if other.is_whole else other.cores
+            memory += one.memory if other.all_memory else other.memory
+            gpus += other.gpus
+            jobs -= 1
+        place = held.next
+    return _is_enough(request, one, cores, memory, gpus, jobs)
+
+
+@kernel
 def _is_enough(
     request: np.record, node: np.record, cores: int, memory: float, gpus: int, jobs: int
 ) -> bool:
@@ -194,20 +221,25 @@ def _is_enough(
 
 
 @kernel
-def choose(machine: Machine, number: int, members: np.ndarray, wanted: int) -> None:
-    """List in `chosen` which nodes of a set, that has enough of them, a job takes."""
+def choose(
+    machine: Machine, number: int, members: np.ndarray, wanted: int, time: float, last: int
+) -> None:
+    """List in `chosen` which nodes of a set, that has enough of them, a job takes.
+
+    Idle cores are those once all limits before a time have passed, and of the jobs that end at that
+    time those that are not after the last one.
+    """
     machine.counts[0].chosen = 0
-    if wanted == 1:
+    if wanted == 1 and not machine.counts[0].is_before_26_05:
         _take_node(machine, _lightest(machine, members))
         return
     request = machine.requests[number]
-    runs = _find_runs(machine, request, members)
+    runs = _find_runs(machine, request, members, time, last)
     missing, cores = wanted, wanted * request.cores
     while missing > 0 and runs > 0:
-        best = _best_run(machine.runs, runs, missing, cores)
-        run = machine.runs[best]
+        run = machine.runs[_best_run(machine.runs, runs, missing, cores)]
         if missing == 1:
-            node = _tightest(machine, request, members, run, cores)
+            node = _tightest(machine, members, run, cores)
             if node >= 0:
                 _take_node(machine, node)
                 return
@@ -216,8 +248,11 @@ def choose(machine: Machine, number: int, members: np.ndarray, wanted: int) -> N
                 break
             if missing > 0 and has(members, node):
                 _take_node(machine, node)
+                counted = machine.idle[node]
+                if not request.is_whole:
+                    counted = max(request.cores, min(counted, cores - (missing - 1)))
                 missing -= 1
-                cores -= _cores_on(machine, request, node)
+                cores -= counted
         run.nodes = 0
 
 
@@ -229,9 +264,25 @@ def _take_node(machine: Machine, node: int) -> None:
 
 
 @kernel
-def _cores_on(machine: Machine, request: np.record, node: int) -> int:
-    """Cores that a request takes of a node."""
-    return machine.nodes[node].cores if request.is_whole else request.cores
+def _idle_cores(machine: Machine, request: np.record, node: int, time: float, last: int) -> int:
+    """Idle cores of a node at a time; a job on whole nodes counts all."""
+    one = machine.nodes[node]
+    if request.is_whole:
+        return one.cores
+    cores, place = one.cores - one.used_cores, one.head
+    while place >= 0:
+        held = machine.places[place]
+        if has_ended(held, time, last):
+            other = machine.requests[held.request]
+            cores += one.cores if other.is_whole else other.cores
+        place = held.next
+    return cores
+
+
+@kernel
+def has_ended(held: np.record, time: float, last: int) -> bool:
+    """Whether a job has ended by a time, if it runs until its limit, or is taken for gone."""
+    return bool(held.is_gone or held.end < time or (held.end == time and held.job <= last))
 
 
 @kernel
@@ -249,7 +300,9 @@ def _lightest(machine: Machine, members: np.ndarray) -> int:
 
 
 @kernel
-def _find_runs(machine: Machine, request: np.record, members: np.ndarray) -> int:
+def _find_runs(
+    machine: Machine, request: np.record, members: np.ndarray, time: float, last: int
+) -> int:
     """List the runs of neighboring nodes of one weight in a set; how many there are."""
     size, previous = 0, NOWHERE - 1
     for number in range(members.size):
@@ -264,7 +317,8 @@ def _find_runs(machine: Machine, request: np.record, members: np.ndarray) -> int
             run = machine.runs[size - 1]
             run.last = node
             run.nodes += 1
-            run.cores += _cores_on(machine, request, node)
+            machine.idle[node] = _idle_cores(machine, request, node, time, last)
+            run.cores += machine.idle[node]
             previous = node
             word = word & (word - ONE)
     return size
@@ -291,15 +345,11 @@ def _best_run(runs: np.recarray, size: int, missing: int, cores: int) -> int:
 
 
 @kernel
-def _tightest(
-    machine: Machine, request: np.record, members: np.ndarray, run: np.record, cores: int
-) -> int:
-    """The first node of a run with the fewest cores that are enough; −1 if none has enough."""
-    best = NOWHERE
+def _tightest(machine: Machine, members: np.ndarray, run: np.record, cores: int) -> int:
+    """The first node of a run with the fewest idle cores that are enough; −1 if none has enough."""
+    best, idle = NOWHERE, machine.idle
     for node in range(run.first, run.last + 1):
-        if not has(members, node) or _cores_on(machine, request, node) < cores:
-            continue
-        if best < 0 or _cores_on(machine, request, node) < _cores_on(machine, request, best):
+        if has(members, node) and idle[node] >= cores and (best < 0 or idle[node] < idle[best]):
             best = node
     return best
 

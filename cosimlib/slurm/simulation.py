@@ -61,6 +61,7 @@ from cosimlib.slurm.schedule import SlurmSchedule
 from cosimlib.slurm.selection import (
     COUNT,
     MOST_TIMES,
+    NOBODY,
     NODE,
     PLACE,
     ROW,
@@ -85,6 +86,7 @@ from cosimlib.slurm.state import (
     start,
     stop,
 )
+from cosimlib.slurm.values import is_before
 from cosimlib.units import DAY
 from cosimlib.workload import Workload, check_workload
 
@@ -154,14 +156,20 @@ def simulate(workload: Workload, site: Site) -> SlurmSchedule:
     )
 
 
-def plan(workload: Workload, site: Site) -> pd.DataFrame:
-    """When and where one pass of backfill plans the jobs of a workload on the idle site.
+def plan(
+    workload: Workload, site: Site, running: pd.DataFrame | None = None, now: float | None = None
+) -> pd.DataFrame:
+    """When and where one pass of backfill plans the jobs of a workload.
 
     Parameters
     ----------
     workload : Workload
-        All jobs are in the queue when the pass begins, at the last submission.
+        All jobs are in the queue when the pass begins, but for those that run.
     site : Site
+    running : pd.DataFrame, optional
+        Jobs that run: `job` (row of the workload), `start` (s) and `nodes` (numbers).
+    now : float, optional
+        When the pass begins (s); by default at the last submission.
 
     Returns
     -------
@@ -170,14 +178,20 @@ def plan(workload: Workload, site: Site) -> pd.DataFrame:
         planned) and `nodes`, a tuple of numbers.
     """
     world, _ = world_of(workload, site)
-    jobs, now = world.jobs, float(world.jobs.submit_time.max())
+    jobs = world.jobs
+    now = float(jobs.submit_time.max()) if now is None else now
+    if running is not None:
+        sizes = running["nodes"].map(len).to_numpy()
+        nodes = np.array([node for each in running["nodes"] for node in each], dtype=np.int64)
+        job, start_time = running["job"].to_numpy(), running["start"].to_numpy(np.float64)
+        let_run(world, job, start_time, np.cumsum(sizes) - sizes, nodes)
     plan_jobs(world, now)
-    start_time = np.where(jobs.state == RUNS, now, jobs.planned_time)
-    nodes = [
+    started = np.where(jobs.state == RUNS, jobs.start_time, jobs.planned_time)
+    places = [
         tuple(sorted(world.machine.places.node[first : first + size].tolist())) if planned else ()
-        for first, size, planned in zip(jobs.first, jobs.nodes, ~np.isnan(start_time), strict=True)
+        for first, size, planned in zip(jobs.first, jobs.nodes, ~np.isnan(started), strict=True)
     ]
-    return pd.DataFrame({"start": start_time, "nodes": nodes})
+    return pd.DataFrame({"start": started, "nodes": places})
 
 
 def world_of(workload: Workload, site: Site, room: int = 0) -> tuple[World, Jobs]:
@@ -237,13 +251,15 @@ def machine_of(site: Site, jobs: Jobs) -> Machine:
         requests=jobs.requests,
         places=records(places, PLACE, node=-1),
         eligible=jobs.eligible,
+        considered=jobs.considered,
         rows=records(rows, ROW, request=-1),
         times=np.full((rows, len(nodes)), np.inf),
         fits=np.zeros((rows, words_for(len(nodes))), np.uint64),
         changed=np.zeros(2 * size, np.int64),
         chosen=np.zeros(size, np.int64),
+        idle=np.zeros(size, np.int64),
         runs=records(size, RUN),
-        counts=records(1, COUNT),
+        counts=records(1, COUNT, is_before_26_05=is_before(site.release, 26, 5)),
     )
 
 
@@ -271,6 +287,7 @@ def settings_of(site: Site, preempts: bool) -> np.recarray:
         accrue_always=weights.accrue_always, backfill=scheduler.backfill, preempts=preempts,
         youngest_first=preemption.youngest_first, reorder_count=preemption.reorder_count,
         message_timeout=preemption.message_timeout,
+        is_before_24_11=is_before(site.release, 24, 11),
         bf_node_space_size=scheduler.bf_node_space_size or scheduler.bf_max_job_test,
         **{name: getattr(scheduler, name) for name in names},
     )  # fmt: skip
@@ -319,6 +336,19 @@ def simulate_events(world: World) -> None:
             clock.next_period += settings.period
         _submit(world, now)
         _schedule(world, now)
+
+
+@kernel
+def let_run(
+    world: World, jobs: np.ndarray, starts: np.ndarray, first: np.ndarray, nodes: np.ndarray
+) -> None:
+    """Let jobs run since their starts; `first` is where the nodes of each are listed."""
+    machine = world.machine
+    for row in range(jobs.size):
+        machine.counts[0].chosen = world.jobs[jobs[row]].nodes
+        for number in range(machine.counts[0].chosen):
+            machine.chosen[number] = nodes[first[row] + number]
+        start(world, jobs[row], starts[row])
 
 
 @kernel
@@ -422,7 +452,7 @@ def _submit(world: World, now: float) -> None:
     while clock.submitted < jobs.size and jobs[clock.submitted].submit_time <= now:
         job = clock.submitted
         clock.submitted += 1
-        if jobs[job].state == REFUSED:
+        if jobs[job].state != WAITS:
             continue
         limit = exceeded(world.ledger, jobs[job], SUBMISSION)
         if limit >= 0:
@@ -501,7 +531,7 @@ def run_main_loop(world: World, now: float, is_full: bool) -> None:
                 continue
             row = row_of(machine, one.request)
             if count_common(machine.fits[row], available, found) >= one.nodes:
-                choose(machine, one.request, found, one.nodes)
+                choose(machine, one.request, found, one.nodes, -np.inf, NOBODY)
                 start(world, job, now)
                 continue
             if settings.preempts:

@@ -279,6 +279,8 @@ class Site:
     associations : tuple of Association
         The tree of accounts and users, the root first. Empty where accounting is not at hand: then
         fair share is 1 for all.
+    release : str
+        Slurm's release, such as ``22.05.8``. Backfill differs before 24.11. Empty is the newest.
     enforce : frozenset of str
         ``AccountingStorageEnforce``: ``limits`` and ``qos`` bind only where they stand here.
     not_modeled : tuple of NotModeled
@@ -295,6 +297,7 @@ class Site:
     preemption: PreemptionSettings = PreemptionSettings()
     whole_nodes: bool = False
     counts_memory: bool = True
+    release: str = ""
     enforce: frozenset[str] = frozenset()
     not_modeled: tuple[NotModeled, ...] = ()
 

@@ -68,6 +68,21 @@ def number(text: str) -> float:
         raise SettingError("a number") from None
 
 
+def release_of(text: str) -> str:
+    """A release such as 22.05.8."""
+    if not re.match(r"\d+\.\d+", text):
+        raise SettingError("a release such as 22.05.8")
+    return text.strip()
+
+
+def is_before(release: str, year: int, month: int) -> bool:
+    """Whether a release is older than another; an empty one is the newest."""
+    if not release:
+        return False
+    parts = release.split(".")
+    return (int(parts[0]), int(parts[1])) < (year, month)
+
+
 def seconds_of(text: str) -> float:
     """Seconds of a plain number, or of a time with colons."""
     return time_of(text) if ":" in text else number(text)

@@ -196,7 +196,14 @@ def read_sacct(
         verbose=verbose,
         arrival=arrival,
         is_local=bool(table["local"].all()),
+        **_asked_for(table, unit),
     )
+
+
+def _asked_for(table: pd.DataFrame, unit: str) -> dict[str, pd.Series]:
+    """What jobs asked for, where the record tells it: nodes and features."""
+    names = ("requested_nodes", "constraint") if unit == "nodes" else ("constraint",)
+    return {name: table[name] for name in names if name in table and table[name].notna().any()}
 
 
 def is_sacct(beginning: bytes) -> bool:
@@ -429,6 +436,8 @@ def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
         "job": leading_number(job),
         "step": job.str.contains(".", regex=False).fillna(False).astype("bool"),
         "local": text["Submit"].str.contains("T", regex=False).astype("bool"),
+        "requested_nodes": texts.numbers("ReqNodes", COUNT),
+        "constraint": texts.labels("Constraints"),
     }
     labels = {column: texts.labels(name) for name, column in LABELS.items()}
     return records.table_of(table | others | labels)

@@ -28,7 +28,7 @@ def table():
     site = lab.slurm.read_site(shared("micro"))
     workload = lab.slurm.read_jobs(shared("micro") / "jobs500_shrinked.events", site)
     # Recorded run times already have Slurm's own way to end jobs that outlive their limits.
-    site = site.with_(KillWait=600)
+    site = site.with_(KillWait=600, SLURM_VERSION="22.05.8")
     runs = [each.reset_index(drop=True) for _, each in pd.read_csv(RECORDED).groupby("run")]
     rows = []
     for (here, one), (there, other) in combinations(enumerate(runs, 1), 2):

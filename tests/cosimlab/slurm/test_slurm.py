@@ -91,10 +91,11 @@ def shared(name: str) -> Path:
 def test_configuration(folder: Path) -> None:
     site = lab.slurm.read_site(folder)
     assert site.name == "Small"
-    assert [one.cores for one in site.nodes] == [8, 8, 8, 16]
-    assert [one.weight for one in site.nodes] == [1, 1, 1, 7]
-    assert site.nodes[0].name == "n01" and site.nodes[0].memory == 16000
-    assert site.nodes[3].gres == {"gpu": 4} and site.nodes[3].features == {"fast", "new"}
+    # As Slurm does, the site has its nodes in the order of their names.
+    assert [one.cores for one in site.nodes] == [16, 8, 8, 8]
+    assert [one.weight for one in site.nodes] == [7, 1, 1, 1]
+    assert site.nodes[1].name == "n01" and site.nodes[1].memory == 16000
+    assert site.nodes[0].gres == {"gpu": 4} and site.nodes[0].features == {"fast", "new"}
     assert site.priority.fair_share == 1000 and not site.priority.fair_tree
     assert site.priority.max_age == 36 * 3600
     scheduler = site.scheduler

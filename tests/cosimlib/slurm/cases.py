@@ -49,6 +49,7 @@ def random_site(rng, preempts=False):
     site = Site(
         "random", tuple(nodes), partitions, _qos(rng), _tree(rng), _weights(rng), _scheduler(rng),
         enforce=frozenset({"limits"} if rng.random() < 0.7 else ()),
+        release=str(rng.choice(["", "22.05.8", "25.05"])),
     )  # fmt: skip
     return _with_preemption(rng, site) if preempts else site
 

@@ -4,7 +4,7 @@ Nodes are sets, who runs is a list, and everything is counted anew each time.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 INF = math.inf
 
@@ -207,7 +207,7 @@ class Slurm:
             left = [other for other in self.running if other not in candidates[:gone]]
             nodes = self.fits(job, allowed, left)
             if len(nodes) >= job.nodes:
-                return set(self.choose(job, nodes)), gone
+                return set(self.choose(job, nodes, left)), gone
         return None, 0
 
     def make_room(self, job, allowed, now):
@@ -382,14 +382,19 @@ class Slurm:
         gpus = one.gres.get("gpu", 0) - sum(other.gpus for other in here)
         return cores >= job.cores and memory >= job.memory and gpus >= job.gpus
 
-    def choose(self, job, nodes):
-        """Which of the nodes on which it fits a job takes."""
+    def choose(self, job, nodes, running):
+        """Which of the nodes on which it fits, beside some running jobs, a job takes."""
         sites, wanted = self.site.nodes, job.nodes
-        if wanted == 1:
+        if wanted == 1 and not self.is_before(26, 5):
             return [min(nodes, key=lambda node: (sites[node].weight, node))]
 
-        def takes(node):
-            return sites[node].cores if job.whole else job.cores
+        def idle(node):
+            if job.whole:
+                return sites[node].cores
+            here = [other for other in running if node in other.where]
+            return sites[node].cores - sum(
+                sites[node].cores if other.whole else other.cores for other in here
+            )
 
         runs = []
         for node in sorted(nodes):
@@ -406,11 +411,11 @@ class Slurm:
             missing = wanted - len(chosen)
             best, best_fits = None, False
             for run in runs:
-                size = sum(map(takes, run))
+                size = sum(map(idle, run))
                 fits = len(run) >= missing and size >= cores
                 better = best is None or sites[run[0]].weight < sites[best[0]].weight
                 if not better and sites[run[0]].weight == sites[best[0]].weight:
-                    least = sum(map(takes, best))
+                    least = sum(map(idle, best))
                     better = (fits and (not best_fits or size < least)) or (
                         not fits and size > least
                     )
@@ -418,11 +423,12 @@ class Slurm:
                     best, best_fits = run, fits
             runs.remove(best)
             if missing == 1:
-                enough = [node for node in best if takes(node) >= cores]
-                best = [min(enough, key=lambda node: (takes(node), node))] if enough else best
+                enough = [node for node in best if idle(node) >= cores]
+                best = [min(enough, key=lambda node: (idle(node), node))] if enough else best
             for node in best[:missing]:
+                most = cores - (wanted - len(chosen) - 1)
                 chosen.append(node)
-                cores -= takes(node)
+                cores -= idle(node) if job.whole else max(job.cores, min(idle(node), most))
         return chosen
 
     # --- main loop --------------------------------------------------------------------------------
@@ -448,7 +454,7 @@ class Slurm:
                     continue
                 nodes = self.fits(job, members & available, self.running)
                 if len(nodes) >= job.nodes:
-                    self.begin(job, self.choose(job, nodes), now)
+                    self.begin(job, self.choose(job, nodes, self.running), now)
                     continue
                 self.make_room(job, members & available, now)
             failed.add(job.partition)
@@ -484,7 +490,7 @@ class Slurm:
 
     def place(self, job, now, window_end):
         settings, step = self.site.scheduler, self.site.scheduler.bf_resolution
-        later, tested = now, False
+        later, tested, old = now, False, self.is_before(24, 11)
         size = settings.bf_node_space_size or settings.bf_max_job_test
         while later is not None:
             tried = later
@@ -499,10 +505,12 @@ class Slurm:
                 continue
             begins = max(begins, tried)
             begin = math.floor(begins / step) * step
-            end = math.ceil((begins + job.limit) / step) * step
+            up = math.floor if old else math.ceil
+            end = up((begins + job.limit) / step) * step
+            slots = [free for a, b, free in self.map if b > begin and a < end]
+            is_taken = any(not set(nodes) <= free for free in slots)
             if begins > now:
-                slots = [free for a, b, free in self.map if b > begin and a < end]
-                if any(not set(nodes) <= free for free in slots):
+                if is_taken and not old:
                     later = begins + step if begins == tried else begins
                     continue
             else:
@@ -510,13 +518,16 @@ class Slurm:
                     return "skipped", tested
                 fitting = self.fits(job, common, self.running)
                 if len(fitting) >= job.nodes:
-                    self.begin(job, self.choose(job, fitting), now)
+                    self.begin(job, self.choose(job, fitting, self.running), now)
                     if job.whole and self.made < size:
                         self.reserve(self.map[0][0], end, job.where)
                     return "started", tested
                 self.make_room(job, common, now)
                 later = None
             if later is not None and begins > later:
+                continue
+            if old and begins > now and begins <= now + settings.bf_window and is_taken:
+                later = begins
                 continue
             if begins > now + settings.bf_window or not self.may_take(job):
                 return "skipped", tested
@@ -537,34 +548,36 @@ class Slurm:
             if following and later is None and not (base & following[2]) <= (common & free):
                 later = slot_end
             if slot_begin > end:
-                if later is None and following and place + 2 < len(self.map):
+                old = self.is_before(24, 11)
+                if not old and later is None and following and place + 2 < len(self.map):
                     later = following[1]
                 break
             common &= free
-        return self.fits(job, common, []), later
+        return self.fits(replace(job, gpus=0), common, []), later
 
     def will_run(self, job, common, tried, later, now):
         """When a job could start on common nodes, and on which; None for never."""
-        if tried <= now:
+        old = self.is_before(24, 11)
+        if tried <= now or old:
             nodes = self.fits(job, common, self.running)
             if len(nodes) >= job.nodes:
-                return now, self.choose(job, nodes)
+                return now, self.choose(job, nodes, self.running)
         candidates = self.candidates(job, now)
         left = [
             other
             for other in self.running
-            if other.expected_end > tried and other not in candidates
+            if (old or other.expected_end > tried) and other not in candidates
         ]
         nodes = self.fits(job, common, left)
         if len(nodes) >= job.nodes:
-            return now, self.choose(job, nodes)
+            return now, self.choose(job, nodes, left)
         ending = sorted(left, key=lambda other: (other.expected_end, other.number))
         gone, anchor, window, place, more = [], None, 30, 0, True
         while more:
             removed, following = False, None
             while True:
                 if place >= len(ending) or (
-                    later is not None and ending[place].expected_end > later
+                    not old and later is not None and ending[place].expected_end > later
                 ):
                     more = False
                     break
@@ -587,13 +600,23 @@ class Slurm:
                 break
             nodes = self.fits(job, common, left)
             if len(nodes) >= job.nodes:
-                chosen = self.choose(job, nodes)
-                last = next(o for o in reversed(gone) if set(o.where) & set(chosen))
+                chosen = self.choose(job, nodes, left)
+                last = gone[-1]
+                if not old:
+                    last = next(o for o in reversed(gone) if set(o.where) & set(chosen))
+                elif last.expected_end <= now:
+                    settings = self.site.scheduler
+                    late = last.expected_end + settings.over_time_limit + settings.kill_wait
+                    return max(now + 1, late), chosen
                 return last.expected_end, chosen
             window *= 2
             while window <= 365 * 86_400 and following is not None and following > anchor + window:
                 window *= 2
         return None, []
+
+    def is_before(self, year, month):
+        release = self.site.release
+        return bool(release) and tuple(map(int, release.split(".")[:2])) < (year, month)
 
     def reserve(self, begin, end, nodes):
         begin = max(begin, self.map[0][0])
