@@ -1,6 +1,7 @@
 """Runs of a comparison: all policies on the log itself, and on the same new logs drawn from it."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ from cosimlib.metrics import job_groups
 from cosimlib.metrics.groups import GROUPS
 from cosimlib.policies import BUILT_IN, decided, simulator_of
 from cosimlib.schedule import Schedule
+from cosimlib.slurm import Site
+from cosimlib.slurm import simulate as simulate_slurm
 from cosimlib.synthetic.resampling import UNITS, resample, resampling_plan
 from cosimlib.system import System
 from cosimlib.units import WEEK
@@ -148,9 +151,9 @@ def compare(
     policies : list or dict
         Registered names (`cosimlib.register` adds one), pairs of a name and arguments such as
         ``("EASY", {"order": "wfp"})``, functions of a workload and a system, functions of a `State`
-        (see `cosimlib.simulate`); or a dict, whose keys are the names in tables. Each is compared
-        with all before it. An `order` may be one number per job of the log; in logs drawn anew,
-        each job keeps its number.
+        (see `cosimlib.simulate`), sites of Slurm (`cosimlab.slurm.read_site`); or a dict, whose
+        keys are the names in tables. Each is compared with all before it. An `order` may be one
+        number per job of the log; in logs drawn anew, each job keeps its number.
     replicates : int, default 100
         Number of logs drawn. With fewer than 39, an interval goes from the smallest to the largest
         value, and its level is lower: 90 % for 20 logs.
@@ -332,6 +335,9 @@ def contestants(policies: Any, workload: Workload | None = None) -> list[Contest
 
 def _contestant(policy: Any, label: Any, workload: Workload | None) -> Contestant:
     """A policy, or a pair of one and its knobs; by default its name says both."""
+    if isinstance(policy, Site):
+        label = policy.name if label is None else str(label)
+        return Contestant(label, partial(_simulate_site, policy), trusted=True)
     is_pair = isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], Mapping)
     policy, knobs = policy if is_pair else (policy, {})
     settings = ", ".join(f"{name}={_setting(value)}" for name, value in knobs.items())
@@ -342,6 +348,11 @@ def _contestant(policy: Any, label: Any, workload: Workload | None) -> Contestan
     order = None if is_decision or workload is None else _by_job(workload, knobs.get("order"))
     trusted = built_in or is_decision
     return Contestant(named if label is None else str(label), simulator, trusted, order)
+
+
+def _simulate_site(site: Site, workload: Workload, system: System) -> Schedule:
+    """The schedule of Slurm on a site, which has nodes of its own."""
+    return simulate_slurm(workload, site)
 
 
 def _by_job(workload: Workload, order: Any) -> np.ndarray | None:

@@ -6,6 +6,7 @@
 - `fair_shares`: fair-share factors of users who have used so much
 """
 
+from cosimlib.slurm import audit as _audit  # noqa: F401 (registers its rule)
 from cosimlib.slurm.fairshare import fair_shares
 from cosimlib.slurm.schedule import SlurmSchedule
 from cosimlib.slurm.simulation import simulate

@@ -181,9 +181,10 @@ def plan(
     jobs = world.jobs
     now = float(jobs.submit_time.max()) if now is None else now
     if running is not None:
-        sizes = running["nodes"].map(len).to_numpy()
+        sizes = running["nodes"].map(len).to_numpy(np.int64)
         nodes = np.array([node for each in running["nodes"] for node in each], dtype=np.int64)
-        job, start_time = running["job"].to_numpy(), running["start"].to_numpy(np.float64)
+        job = running["job"].to_numpy(np.int64)
+        start_time = running["start"].to_numpy(np.float64)
         let_run(world, job, start_time, np.cumsum(sizes) - sizes, nodes)
     plan_jobs(world, now)
     started = np.where(jobs.state == RUNS, jobs.start_time, jobs.planned_time)
@@ -442,7 +443,6 @@ def _update(world: World, now: float) -> None:
     for job in queue:
         set_priority(world.jobs, job, tree, settings, now)
     sort_items(queue, world.jobs.rank, world.jobs.submit_time, world.room)
-    clock.last_change = now
 
 
 @kernel
@@ -462,7 +462,6 @@ def _submit(world: World, now: float) -> None:
         set_priority(jobs, job, world.tree, world.settings[0], now)
         enqueue(world, job)
         clock.is_requested = 1
-        clock.last_change = now
 
 
 @kernel

@@ -21,7 +21,7 @@ SETTINGS = record_type(
     "youngest_first reorder_count is_before_24_11",
 )
 CLOCK = record_type(
-    floats="next_full next_backfill next_period last_pass last_period last_change map_end",
+    floats="next_full next_backfill next_period last_pass last_period map_end",
     integers="submitted waiting running is_requested resets passes plans stuck starts "
     "slots tested users stopped stopped_nodes overflows",
 )
@@ -116,7 +116,6 @@ def start(world: World, job: int, now: float) -> None:
     heap.push(world.ends, world.heap, job, now + one.run_time)
     _list_running(world, job)
     clock.starts += 1
-    clock.last_change = now
 
 
 @kernel
@@ -131,7 +130,6 @@ def stop(world: World, job: int, now: float) -> None:
     count_job(world.ledger, one, True, -1)
     _unlist_running(world, job)
     clock.is_requested = 1
-    clock.last_change = now
 
 
 @kernel

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
+from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.batch import simulate_fcfs as fcfs
 from cosimlib.slurm import (
     QOS,
@@ -210,3 +211,36 @@ def test_what_is_not_modeled_is_named():
 def test_nobody_comes():
     nobody = jobs_of(nodes=[1]).keep(np.array([False]), "nobody")
     assert simulate(nobody, plain_site()).start_time.tolist() == []
+
+
+# --- audit ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.compiled("many passes")
+@pytest.mark.parametrize("seed", range(3000, 3030))
+def test_schedules_are_feasible(seed):
+    rng = np.random.default_rng(seed)
+    site = random_site(rng, preempts=bool(seed % 2))
+    audit(simulate(random_workload(rng, site, longest=1200), site))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start_time": [5, 0, 30]}, "job 0 starts at t=5; it may not before t=10"),
+        ({"end_time": [70, 900, 210]}, "ends at t=900; it runs 100 s at most"),
+        ({"node": [0, 0, 0, 1, 2]}, "job 1 is on 1 different nodes; it asks for 2"),
+        ({"node": [0, 1, 2, 0, 3]}, "job 2 is on node 3, which is not of partition main"),
+        ({"node": [1, 1, 2, 0, 2]}, "2 cores of node 1 are taken at t=60; it has 1"),
+    ],
+)
+def test_infeasible_schedules_are_refused(change, message):
+    times = {"submit_time": [0, 0, 0], "eligible_time": [10.0, 0, 0], "run_time": [10, 100, 100]}
+    jobs = jobs_of(**times, nodes=[1, 2, 2], partition="main")
+    schedule = simulate(jobs, plain_site(3))
+    audit(schedule)
+    arrays = {name: np.array(values, float) for name, values in change.items() if name != "node"}
+    if "node" in change:
+        arrays["node"] = np.array(change["node"])
+    with pytest.raises(InfeasibleScheduleError, match=message):
+        audit(replace(schedule, **arrays))
