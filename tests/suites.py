@@ -42,7 +42,14 @@ AT_NIGHT = frozenset(
         *ROOT.glob("notebooks/explore/*.ipynb"),
         *(
             ROOT / "notebooks" / "recipes" / f"{name}.ipynb"
-            for name in ("baselines", "maintenance", "more-nodes", "my-policy", "slowdown-map")
+            for name in (
+                "baselines",
+                "maintenance",
+                "more-nodes",
+                "my-policy",
+                "my-slurm",
+                "slowdown-map",
+            )
         ),
         *(
             ROOT / "tests" / "cosimlab" / "browser" / f"test_{name}.py"

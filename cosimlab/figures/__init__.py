@@ -20,6 +20,7 @@ Charts of tables
 - `plot_comparison`: policies with intervals over logs drawn anew, and their ratios
 - `plot_what_if`: waits of groups of jobs, as recorded and after a change
 - `plot_winners`: waits by size, and who wins and loses by a change
+- `plot_sites`: waits of accounts, QOS, partitions and sizes under configurations of Slurm
 - `plot_forecast`: when waiting jobs start, with intervals
 - `plot_pit`: how often waits were in each tenth of their forecasts
 - `plot_table`: a table as a figure

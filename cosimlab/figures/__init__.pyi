@@ -28,6 +28,7 @@ from .publishing import Publisher as Publisher
 from .publishing import caption as caption
 from .publishing import captioned as captioned
 from .publishing import page as page
+from .sites import plot_sites as plot_sites
 from .timesharing_moment import plot_sharing as plot_sharing
 from .use import plot_day as plot_day
 from .use import plot_use as plot_use

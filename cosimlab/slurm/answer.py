@@ -8,10 +8,12 @@ fit, and there is no number for a change.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from cosimlab.comparison import Comparison, compare_where_possible
 from cosimlib.batch import simulate_easy
 from cosimlib.slurm import NotModeled, Site, SlurmSchedule, simulate
 from cosimlib.system import System
@@ -48,6 +50,8 @@ class SlurmReport:
         Empty where the site does not fit.
     machine : pd.DataFrame
         One row per site: `utilization`, `preempted`, `refused`.
+    comparison : Comparison or None
+        Mean waits of the sites with intervals, where they were asked for.
     """
 
     name: str
@@ -56,8 +60,15 @@ class SlurmReport:
     fits: bool | None
     groups: pd.DataFrame
     machine: pd.DataFrame
+    comparison: Comparison | None
     not_modeled: tuple[NotModeled, ...]
     notes: tuple[str, ...] = field(default=())
+
+    def figure(self) -> Any:
+        """Mean waits of each account, QOS, partition and size under each site: a plotly figure."""
+        from cosimlab.figures import plot_sites
+
+        return plot_sites(self, title=f"{self.name}: mean waits under each configuration")
 
     def __str__(self) -> str:
         parts = [f"Slurm's simulation of {self.name}", *self.notes]
@@ -66,13 +77,19 @@ class SlurmReport:
         if self.fits is not False:
             parts += [self.groups.round(0).to_string(index=False)]
             parts += [self.machine.round(3).to_string(index=False)]
+        if self.comparison is not None:
+            parts += [*self.comparison.sentences(), self.comparison.note]
         parts.append("Not modeled:" if self.not_modeled else "Not modeled: nothing that is set.")
         parts += [f"  {one.setting}={one.value}: {one.effect}" for one in self.not_modeled]
         return "\n".join(parts)
 
 
 def report_on(
-    workload: Workload, sites: Mapping[str, Site], *, no_record: bool = False
+    workload: Workload,
+    sites: Mapping[str, Site],
+    *,
+    no_record: bool = False,
+    replicates: int = 0,
 ) -> SlurmReport:
     """A report on jobs under a site as configured (the first) and changed (the others).
 
@@ -84,6 +101,9 @@ def report_on(
     no_record : bool, default False
         Whether to answer although the starts of jobs are not recorded, so that nothing tells
         whether the site fits.
+    replicates : int, default 0
+        Logs drawn anew by weeks for intervals of mean waits, as in `cosimlab.compare`; each takes
+        as long as the log itself. There are none for logs of less than six weeks.
 
     Raises
     ------
@@ -102,6 +122,14 @@ def report_on(
     record, fits, notes = _record(schedules[first]) if has_record else _no_record()
     if fits is not False:
         schedules |= {name: simulate(workload, sites[name]) for name in others}
+    comparison = None
+    if fits is not False and replicates and len(sites) > 1:
+        comparison, why = compare_where_possible(
+            workload, sites, replicates=replicates, measures=["wait_time"]
+        )
+        notes = (*notes, f"No intervals: {why}.") if why else notes
+    elif fits is not False and len(sites) > 1:
+        notes = (*notes, "The differences below have no intervals; replicates=39 gives them.")
     named = {one for schedule in schedules.values() for one in schedule.not_modeled}
     return SlurmReport(
         workload.name,
@@ -110,13 +138,14 @@ def report_on(
         fits,
         _groups(schedules) if fits is not False else pd.DataFrame(),
         _machine(schedules),
+        comparison,
         tuple(sorted(named, key=lambda one: one.setting)),
         notes,
     )
 
 
 def _no_record() -> tuple[pd.DataFrame, None, tuple[str, ...]]:
-    note = "Starts are not recorded: nothing tells whether the site fits. No intervals."
+    note = "Starts are not recorded: nothing tells whether the site fits."
     return pd.DataFrame(), None, (note,)
 
 
@@ -145,7 +174,7 @@ def _record(schedule: SlurmSchedule) -> tuple[pd.DataFrame, bool, tuple[str, ...
         f"{table['error'].iloc[-1]:,.0f} s."
     )
     if fits:
-        return table, True, (text, "The differences below have no intervals.")
+        return table, True, (text,)
     why = f"The site does not fit its record, so no change has a number. Likely causes: {CAUSES}."
     return table, False, (text, why)
 

@@ -65,6 +65,13 @@ def test_recipes_take_a_log(name, knobs, tmp_path):
     assert not strange(shown)
 
 
+@pytest.mark.compiled("two schedules of 157 jobs")
+def test_the_recipe_of_slurm_takes_another_change(monkeypatch):
+    monkeypatch.chdir(ROOT / "notebooks" / "recipes")
+    shown = run_cells(ROOT / "notebooks/recipes/my-slurm.ipynb", change="PreemptMode=OFF")
+    assert not strange(shown)
+
+
 @pytest.mark.browser
 def test_the_printed_figure_is_a_pdf_as_wide_as_a_column(browser_path, tmp_path, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", browser_path)

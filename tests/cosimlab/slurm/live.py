@@ -1,9 +1,11 @@
 """Output of a live Slurm that is stored: sites, and jobs as they were submitted."""
 
+import numpy as np
 import pandas as pd
 
 import cosimlab as lab
 from cosimlib.workload import Workload
+from tests.cosimlab.slurm.test_slurm import shared
 from tests.suites import ROOT
 
 STORED = ROOT / "tests" / "data" / "slurm-live"
@@ -15,21 +17,18 @@ def site_of(name):
     return lab.slurm.read_site(STORED / name).with_(f"SLURM_VERSION={RELEASE}")
 
 
-def workload_of(jobs, **columns):
-    """Jobs of a stored table, submitted without ``-N``, so that each asks for one node."""
-    missing = pd.Series(float("nan"), index=jobs.index)
-    table = pd.DataFrame(
-        {
-            "submit_time": 0.0,
-            "run_time": jobs.get("run", 1.0),
-            "requested_time": jobs["limit"],
-            "nodes": jobs["nodes"],
-            "requested_nodes": 1,
-            "cores": jobs["cores"].astype(float),
-            "memory": jobs.get("memory", missing) / 1024,
-            "gpus": jobs.get("gpus", 0),
-            "constraint": jobs.get("constraint", pd.Series("", index=jobs.index)).fillna(""),
-        }
-    )
-    names = ["user", "account", "partition", "qos"]
-    return Workload(table.assign(**jobs[names].to_dict("series"), **columns), "live")
+def micro_jobs(name, *, gpus):
+    """The 500 jobs of micro as they were submitted to a site, by their number; or a skip.
+
+    Some were submitted to the partition `debug`; `gpus` is whether GPUs were asked for.
+    """
+    jobs = lab.slurm.read_jobs(shared("micro") / "jobs500_shrinked.events", site_of(name)).jobs
+    jobs = jobs.set_axis(np.arange(1, len(jobs) + 1))
+    debug = pd.read_csv(STORED / name / "debug.csv")["job"]
+    jobs.loc[debug, "partition"] = "debug"
+    return jobs if gpus else jobs.assign(gpus=0)
+
+
+def queue_of(jobs, **columns):
+    """Some jobs that are all in the queue."""
+    return Workload(jobs.reset_index(drop=True).assign(submit_time=0.0, run_time=1.0, **columns))

@@ -10,7 +10,8 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from cosimlib import slurm
-from tests.cosimlab.slurm.live import STORED, site_of, workload_of
+from cosimlib.workload import Workload
+from tests.cosimlab.slurm.live import STORED, site_of
 
 CLOCKS = {1: -36.4, 2: -3.2}
 """When the scheduler of each run was loaded (s from the first submission): its clocks begin."""
@@ -35,7 +36,11 @@ def simulated(submit, clocks):
     times = np.concatenate([[clocks], submit]) - whole
     # Release 22.05 does not know requeue_delay; jobs end as the record has it, not by KillWait.
     site = site_of("preemption").with_("requeue_delay=120", "KillWait=600")
-    schedule = slurm.simulate(workload_of(jobs, submit_time=times), site)
+    columns = {"submit_time": times, "run_time": jobs["run"], "requested_time": jobs["limit"]}
+    rest = jobs[["nodes", "cores", "user", "account", "partition", "qos"]]
+    # They were submitted without -N, so that each asked for one node.
+    workload = Workload(rest.assign(**columns, requested_nodes=1), "live")
+    schedule = slurm.simulate(workload, site)
     numbers = schedule.preempted["job"].to_numpy() - 1
     return schedule.start_time[1:] + whole, set(stored["job"].to_numpy()[numbers])
 

@@ -12,7 +12,7 @@ from cosimlib.slurm.jobs import jobs_of
 from cosimlib.slurm.preemption import set_preemption
 from cosimlib.slurm.priority import set_parts, set_priority
 from cosimlib.slurm.simulation import settings_of
-from tests.cosimlab.slurm.live import STORED, site_of, workload_of
+from tests.cosimlab.slurm.live import STORED, micro_jobs, queue_of, site_of
 
 
 def test_fair_share_factors_are_those_of_sshare():
@@ -30,14 +30,14 @@ def test_fair_share_factors_are_those_of_sshare():
 def test_priorities_are_those_of_sprio():
     """Each part and their sum, to one unit, from the printed age and fair share."""
     site = site_of("accounts")
-    stored = pd.read_csv(STORED / "accounts" / "jobs.csv")
+    stored = micro_jobs("accounts", gpus=True)
     lines = pd.read_csv(STORED / "accounts" / "sprio.csv")
     tree, branches = tree_of(site)
-    jobs = jobs_of(workload_of(stored), site, branches)
+    jobs = jobs_of(queue_of(stored), site, branches)
     set_parts(jobs, site)
     set_preemption(jobs, site)
     jobs.table.accrues = 0.0
-    row = {job: number for number, job in enumerate(stored["job"])}
+    row = {job: number for number, job in enumerate(stored.index)}
     weights = settings_of(site, False)[0]
     for line in lines.itertuples():
         job = jobs.table[row[line.job]]
