@@ -64,6 +64,8 @@ WITNESSED = (
     ("waits, at its earliest start", theme.YELLOW, "/"),
 )
 """Name, color and pattern of the jobs of a witness."""
+THIN, NARROW = 0.12, 0.04
+"""Shares of the nodes and of the time of a picture below which the name of a job stands outside."""
 MATES = "A group of mates has one color on all machines; gray jobs have no mates."
 MOST_LABELED = 60
 """Blocks that have room for the number of their job."""
@@ -329,15 +331,16 @@ def turn_blocks(schedule: Schedule) -> pd.DataFrame:
 def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
     """Two Gantt charts of a decision: what the record starts at a moment, and what a rule would.
 
-    Runs are as long as the rule plans them. Jobs that wait are in the order of the queue, each at
-    its earliest start. Jobs that begin in only one of the two are in another color.
+    Time counts from the decision. Runs are as long as the rule plans them. Jobs that wait are in
+    the order of the queue, each at its earliest start. Jobs that begin in only one of the two are
+    in another color.
 
     Parameters
     ----------
     witness : Witness
         As `cosimlab.identify` finds it.
     title : str, optional
-        By default the rule.
+        By default the jobs that begin in only one of the two, and the rule.
     """
     if not hasattr(witness, "expected"):
         kind = type(witness).__name__
@@ -345,6 +348,7 @@ def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
     now, plans = witness.moment, (witness.recorded, witness.expected)
     starts = [plan.start_time == now for plan in plans]
     only = starts[0] != starts[1]
+    deciding = ", ".join(name for name, is_one in zip(witness.names, only, strict=True) if is_one)
     first = min(float(plan.start_time.min()) for plan in plans)
     last = max(float(plan.end_time.max()) for plan in plans)
     unit, name = next((max(u, 1.0), n) for u, n in UNITS if last - first >= 3 * u)
@@ -363,11 +367,15 @@ def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
         )
         for state, (label, tint, shape) in enumerate(WITNESSED):
             part = table[states[job] == state]
+            names = [f"<b>{witness.names[each]}</b>" for each in part["job"]]
+            thin = part["nodes"] < THIN * plan.total_nodes
+            thin |= part["end"] - part["start"] < NARROW * (last - first)
             trace = bars(
                 part,
                 unit,
+                now,
                 name=label,
-                text=[f"<b>{witness.names[each]}</b>" for each in part["job"]],
+                text=["" if outside else name for name, outside in zip(names, thin, strict=True)],
                 marker=theme.bar(tint, shape) | {"line": {"color": "white", "width": 1}},
                 legendgroup=label,
                 showlegend=bool(len(part)) and label not in shown,
@@ -375,15 +383,28 @@ def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
             )
             picture.add_trace(trace, row=row, col=1)
             shown |= {label} if len(part) else set()
+            for block, text in zip(part[thin].itertuples(), np.array(names)[thin], strict=True):
+                picture.add_annotation(
+                    x=((block.start + block.end) / 2 - now) / unit,
+                    y=block.node + block.nodes / 2,
+                    text=str(text),
+                    ax=16,
+                    ay=-16,
+                    arrowwidth=1,
+                    arrowhead=0,
+                    row=row,
+                    col=1,
+                )
         top = plan.total_nodes
         picture.update_yaxes(
             title="nodes", range=[0, top], tick0=0, dtick=theme.whole_step(top), row=row
         )
-    picture.add_vline(now / unit, line={"color": theme.BLACK, "width": 2})
-    title = title or f"A decision that {witness.rule} would not make"
+    picture.add_vline(0.0, line={"color": theme.BLACK, "width": 2})
+    jobs = "Jobs" if "," in deciding else "Job"
+    title = title or f"{jobs} {deciding}: a decision that {witness.rule} would not make"
     theme.style(picture, title=title, height=480, barmode="overlay", margin={"t": 90})
-    picture.update_xaxes(range=[first / unit, last / unit])
-    picture.update_xaxes(title=name, row=2)
+    picture.update_xaxes(range=[(first - now) / unit, (last - now) / unit])
+    picture.update_xaxes(title=f"{name} from the decision at {now:,.15g} s", row=2)
     return captioned(picture, f"{witness.sentence[0].upper()}{witness.sentence[1:]}.")
 
 

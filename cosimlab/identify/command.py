@@ -5,13 +5,30 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import plotly.graph_objects as go
+
 from cosimlab.figures import plot_witness
 from cosimlab.identify.identification import identify
+from cosimlab.identify.printed import UNITS
 from cosimlib import checks as check
 from cosimlib import traces
+from cosimlib.display import count
+from cosimlib.extras import needed_by
 from cosimlib.files import check_writable
 from cosimlib.system import System
 from cosimlib.traces import TraceError
+from cosimlib.traces.account import read_bytes
+from cosimlib.traces.columns import FORMAT, NEEDED
+from cosimlib.traces.texts import is_parquet, read_csv
+from cosimlib.units import LATEST
+from cosimlib.workload import InvalidWorkloadError, Workload
+
+STARTS = "start_time"
+"""The column of starts, if no other one is named."""
+
+PAGE, IMAGES = ".html", (".png", ".pdf", ".svg", ".jpg", ".webp")
+"""Endings of figures: a page, or an image, which Kaleido writes."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,32 +39,115 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="a CSV with submit_time, run_time, requested_time (seconds), nodes and the starts, or "
         "a log of any format with starts",
     )
-    parser.add_argument(
-        "--starts", default="start_time", help="column of starts, by default %(default)s"
-    )
+    parser.add_argument("--starts", help=f"column of starts, by default {STARTS}")
     parser.add_argument("--nodes", type=int, help="nodes of the machine")
     parser.add_argument("--precision", type=float, help="seconds to which starts are known")
     parser.add_argument("--rules", nargs="+", help="names of rules, by default all")
-    parser.add_argument("--figure", help="where to write the witness, as HTML")
+    parser.add_argument("--figure", help="where to write the witness: .html, .png, .pdf or .svg")
     parser.add_argument("--table", help="where to write the shares of all rules, as CSV")
     chosen = parser.parse_args(arguments)
+    path, name = Path(chosen.jobs), ""
     try:
-        for path in filter(None, (chosen.figure, chosen.table)):
-            check_writable(Path(path))
+        for written in filter(None, (chosen.figure, chosen.table)):
+            check_writable(Path(written))
+        _check_ending(chosen.figure)
         workload = traces.load(chosen.jobs, verbose=False)
-        system = System.of(chosen.nodes) if chosen.nodes is not None else None
-        starts = workload.jobs.get(chosen.starts)
-        if starts is None and chosen.starts != "start_time":
-            check.columns(workload.jobs, [chosen.starts], where=workload.name)
+        name = workload.name
+        system = _machine(path, workload, chosen.nodes)
+        column = _column_of_starts(path, workload, chosen.starts)
+        _check_jobs(path, workload, system, column, chosen.precision)
+        starts = None if column is None else workload.jobs[column]
         found = identify(
             workload, starts, system=system, rules=chosen.rules, precision=chosen.precision
         )
+        print(found)
+        if chosen.table:
+            found.table.to_csv(chosen.table, index=False)
+        if chosen.figure and found.witness is not None:
+            _write(plot_witness(found.witness), Path(chosen.figure))
+    except InvalidWorkloadError as error:
+        print(f"{path}: {str(error).removeprefix(f'{name}: ')}", file=sys.stderr)
+        return 1
     except (OSError, TraceError, ValueError, ImportError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(found)
-    if chosen.table:
-        found.table.to_csv(chosen.table, index=False)
-    if chosen.figure and found.witness is not None:
-        plot_witness(found.witness).write_html(chosen.figure)
     return 0 if found.exact else 3
+
+
+def _check_ending(figure: str | None) -> None:
+    """Raise an error for the name of a figure that has another ending than figures have."""
+    ending = Path(figure or PAGE).suffix.lower()
+    expected = f"a name that ends in {PAGE}, {', '.join(IMAGES[:-1])} or {IMAGES[-1]}"
+    check.that("figure", figure, ending in (PAGE, *IMAGES) or figure is None, expected)
+    if ending in IMAGES:
+        with needed_by(f"a figure in {ending}"):
+            import kaleido  # noqa: F401  Plotly needs it
+
+
+def _write(figure: go.Figure, path: Path) -> None:
+    """Write a figure as a page or as an image, as the ending says."""
+    if path.suffix.lower() == PAGE:
+        figure.write_html(path)
+    else:
+        figure.write_image(path, scale=2)
+
+
+def _machine(path: Path, workload: Workload, nodes: int | None) -> System:
+    """The machine of so many nodes, or the log's own."""
+    if nodes is not None:
+        return System.of(nodes)
+    if workload.machine is None:
+        raise TraceError(f"{path}: the nodes of the machine are unknown; give them, as --nodes 128")
+    return workload.machine
+
+
+def _column_of_starts(path: Path, workload: Workload, name: str | None) -> str | None:
+    """The column of starts; None for those that the log recorded."""
+    wanted = name or STARTS
+    if wanted in workload.jobs:
+        return wanted
+    if name is None and "recorded_start" in workload.jobs:
+        return None
+    known = [column for column in workload.jobs if workload.jobs[column].notna().any()]
+    raise TraceError(
+        f"{path}: no column {wanted}; name the column of starts, as --starts NAME; the columns are "
+        f"{', '.join(known)}"
+    )
+
+
+def _check_jobs(
+    path: Path, workload: Workload, system: System, column: str | None, precision: float | None
+) -> None:
+    """Raise an error for the first line of a CSV with a job that is too wide or a wrong start."""
+    most = system.total_nodes
+    if not path.is_file() or traces.recognize(path) != "columns" or is_parquet(path):
+        wide = workload.jobs["nodes"] > most
+        if wide.any():
+            job = workload.label(int(wide.idxmax())).removeprefix(f"{workload.name}: ")
+            nodes = count(int(workload.jobs["nodes"].max()), "node")
+            raise TraceError(
+                f"{path}: {job} and others have up to {nodes}; the machine has {most}: give its "
+                "size with --nodes, or leave these jobs out"
+            )
+        return
+    texts = read_csv(path, read_bytes(path), None, needed=NEEDED, format_name=FORMAT)
+    nodes, submit_time = texts.numbers("nodes"), texts.numbers("submit_time")
+    expected = f"{count(most, 'node')} at most, as the machine has; give its size with --nodes"
+    texts.fine("nodes", nodes <= most, expected)
+    if column is None:
+        return
+    start_time = texts.numbers(column)
+    expected = f"a start in seconds below {LATEST:,.0f}; leave out jobs that did not start"
+    texts.fine(column, start_time < LATEST, expected)
+    early = (start_time < submit_time - max(1.0, precision or 0.0)).to_numpy()
+    if early.any():
+        submitted = float(submit_time[int(np.argmax(early))])
+        expected = f"a start that is not before its submission at {submitted:.15g}{UNITS}"
+        check.rows(
+            column,
+            start_time,
+            ~early,
+            expected,
+            row=lambda row: f"{path}: {texts.place(row)}",
+            error=TraceError,
+        )

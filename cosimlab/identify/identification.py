@@ -1,6 +1,6 @@
 """Which rule made a schedule: shares of equal decisions and starts, the best rule, a witness."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,25 +8,31 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cosimlab.identify.printed import printed_precision, snapped
+from cosimlab.identify.printed import overfull, printed_precision, snapped
 from cosimlab.identify.recorded import record_of
 from cosimlab.identify.replay import RIGHT, WRONG, Replay
-from cosimlab.identify.rules import RULES, Rule, applicable, chosen_rules
-from cosimlab.identify.witness import Witness, fewest, witness_of
-from cosimlab.testing.policies import Case, smaller_cases, smallest
+from cosimlab.identify.rules import RULES, Rule, chosen_rules, divided
+from cosimlab.identify.shrinking import smallest_log
+from cosimlab.identify.witness import Witness, witness_of
+from cosimlab.testing.policies import Case, as_python
 from cosimlib import checks as check
 from cosimlib.batch.orders import Prepared
 from cosimlib.display import Displayed, Facts, count
 from cosimlib.policies import simulator_of
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.system import System
-from cosimlib.workload import InvalidWorkloadError, Workload, check_workload
+from cosimlib.units import LATEST
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run, check_workload
+
+JUDGED = (RIGHT, WRONG)
+"""Notes of an instant that is a decision."""
 
 SHOWN = 5
 """Rules that a summary lists."""
 
-ATTEMPTS = 300
-"""Logs with smaller numbers that are tried, at most, once no job can be dropped."""
+MOST_OVERFULL = 0.05
+"""Share of the jobs of a log that may start when more nodes are held than the machine has, because
+clocks of real logs are not exact. Of a simulator no job may."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +56,12 @@ class Identification(Displayed):
         The first wrong decision of the nearest rule; None if it makes them all.
     smallest : Workload, optional
         Where a simulator was given: the smallest log found that it schedules otherwise than the
-        nearest rule.
+        nearest rule, with its machine. Its jobs have new numbers, from 0, and the witness is of
+        this log. `print` shows it as Python that you can paste.
+    not_asked : str
+        How many rules were not asked, and why; empty if all were.
+    notes : tuple of str
+        Instants that could not be judged, and numbers of jobs that are not unique.
     """
 
     name: str
@@ -59,6 +70,8 @@ class Identification(Displayed):
     precision: float
     witness: Witness | None
     smallest: Workload | None = None
+    not_asked: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:
@@ -71,13 +84,18 @@ class Identification(Displayed):
         return tuple(self.table.loc[self.table["wrong"] == 0, "rule"])
 
     def sentence(self) -> str:
+        """Which rule it is, or that it is none of them, which is nearest, and who was not asked."""
+        return "; ".join(filter(None, [self._verdict(), self.not_asked]))
+
+    def _verdict(self) -> str:
         """Which rule it is, or that it is none of them, and which is nearest."""
         decisions = count(self.decisions, "decision")
         if self.exact:
             others = len(self.exact) - 1
             more = f"; so do {count(others, 'other rule')}: {', '.join(self.exact[1:4])}"
             more = more.replace("so do 1", "so does 1") + (" …" if others > 3 else "")
-            return f"{self.best}: it makes all {decisions}{more if others else ''}"
+            made = "the only decision" if self.decisions == 1 else f"all {decisions}"
+            return f"{self.best}: it makes {made}{more if others else ''}"
         first = self.table.iloc[0]
         made, begun = _share(first["equal_decisions"]), _share(first["equal_starts"])
         if len(self.table) == 1:
@@ -96,8 +114,21 @@ class Identification(Displayed):
         if self.witness is not None:
             told |= {"witness": partial(str, self.witness.sentence)}
         if self.smallest is not None:
-            told |= {"smallest log": partial(count, len(self.smallest), "job")}
+            nodes = (
+                count(self.smallest.machine.total_nodes, "node") if self.smallest.machine else ""
+            )
+            jobs = count(len(self.smallest), "job")
+            told |= {"smallest log": partial(str, f"{jobs} on {nodes}, which the witness is of")}
+        if self.notes:
+            told |= {"note": partial(str, "; ".join(self.notes))}
         return told
+
+    def __str__(self) -> str:
+        """The summary, and the smallest log as Python."""
+        if self.smallest is None or self.smallest.machine is None:
+            return super().__str__()
+        case = Case(self.smallest.jobs, self.smallest.machine.total_nodes)
+        return f"{super().__str__()}\n\nThe smallest log found that shows it:\n\n{as_python(case)}"
 
 
 def identify(
@@ -123,7 +154,8 @@ def identify(
     system : System, optional
         By default the log's own.
     rules : names, optional
-        Of `cosimlab.identify.RULES`; by default all that the jobs' known numbers allow.
+        Of `cosimlab.identify.RULES`; by default all. Rules that plan by requested times are not
+        asked if a job has none; the result says so.
     precision : float, optional
         Seconds by which a start may differ from an end or a submission and still mean it. By
         default found from the digits: 1 where starts are whole seconds and other times are not.
@@ -135,8 +167,9 @@ def identify(
     Raises
     ------
     InvalidWorkloadError
-        If there is no start for a job, a job starts before its submission, or jobs hold more nodes
-        than there are. The message names the job.
+        If there is no start for a job, a job starts before its submission, or more than 5 % of the
+        jobs start when more nodes are held than there are. The message names the job. So if none
+        of the chosen rules can be asked, because they need requested times.
     ValueError
         If a rule is unknown, or the system.
 
@@ -155,34 +188,75 @@ def identify(
     """
     check_workload(workload)
     system = check.machine(system or workload.machine, workload.name)
-    simulate = _simulator(starts)
+    check_run(workload, system)
+    simulate = _simulator(starts, workload.name)
     if simulate is not None:
         starts = simulate(workload, system)
         check.instance("what the simulator returns", starts, Schedule)
     start_time = _starts(workload, system, starts)
     precision = _precision(workload, start_time, precision)
     start_time = snapped(workload, system, start_time, precision)
-    asked = applicable(chosen_rules(rules), workload, system)
-    check.that("rules", rules, bool(asked), "one that can be judged by what is known of the jobs")
+    most_share = MOST_OVERFULL if simulate is None else 0.0
+    notes = overfull(workload, system, start_time, most_share), _repeated_numbers(workload)
+    asked, not_asked = divided(chosen_rules(rules), workload, system)
     table, replays = _table(workload, system, start_time, precision, asked)
     best = table["rule"].iloc[0]
-    wrong = table["wrong"].iloc[0] > 0
-    witness, smallest_log = None, None
-    if wrong and simulate is not None:
-        smallest_log, witness = _broken(RULES[best], simulate, workload, system, precision)
-    if wrong and witness is None:
+    smallest = witness = None
+    if table["wrong"].iloc[0] > 0 and simulate is not None:
+        smallest = smallest_log(RULES[best], simulate, workload, system, precision)
+        witness = _witness_of_smallest(RULES[best], simulate, smallest)
+    if table["wrong"].iloc[0] > 0 and witness is None:
         run, found = replays[best]
         time = _first_wrong(workload, start_time, found)
         witness = witness_of(RULES[best], run, workload, start_time, time)
-    decisions = max(int((found.noted > 0).sum()) for _, found in replays.values())
-    return Identification(workload.name, table, decisions, precision, witness, smallest_log)
+    decisions = max(int(np.isin(found.noted, JUDGED).sum()) for _, found in replays.values())
+    noted = tuple(filter(None, notes))
+    return Identification(
+        workload.name, table, decisions, precision, witness, smallest, not_asked, noted
+    )
 
 
-def _simulator(starts: Any) -> Callable[..., Schedule] | None:
-    """The simulator, if one is given."""
-    if isinstance(starts, str) or callable(starts):
-        return simulator_of(starts)[1]
-    return None
+def _simulator(starts: Any, where: str) -> Callable[..., Schedule] | None:
+    """The simulator, if one is given; its errors have a note that names it and the log."""
+    if not (isinstance(starts, str) or callable(starts)):
+        return None
+    name, simulator = simulator_of(starts)
+
+    def simulate(workload: Workload, system: System) -> Schedule:
+        try:
+            return simulator(workload, system)
+        except Exception as error:
+            jobs = count(len(workload), "job")
+            error.add_note(f"raised by the simulator {name!r} on {where}, {jobs}")
+            raise
+
+    return simulate
+
+
+def _repeated_numbers(workload: Workload) -> str:
+    """What is said of a job number that several jobs have; empty if there is none."""
+    numbers = workload.column("job_id").dropna()
+    repeated = numbers[numbers.duplicated()]
+    if repeated.empty:
+        return ""
+    return f"job_id {repeated.iloc[0]} names several jobs, so jobs are named by their rows"
+
+
+def _witness_of_smallest(
+    rule: Rule, simulate: Callable[..., Schedule], log: Workload | None
+) -> Witness | None:
+    """The witness on the smallest log; None where the rule makes all decisions of the simulator."""
+    if log is None or log.machine is None:
+        return None
+    try:
+        start_time = np.asarray(simulate(log, log.machine).start_time, np.float64)
+    except Exception:
+        return None
+    run = rule.prepared(log, log.machine)
+    asked = rule.asked(run, start_time)
+    if not (asked.noted == WRONG).any():
+        return None
+    return witness_of(rule, run, log, start_time, _first_wrong(log, start_time, asked))
 
 
 def _starts(workload: Workload, system: System, starts: Any) -> np.ndarray:
@@ -208,8 +282,8 @@ def _starts(workload: Workload, system: System, starts: Any) -> np.ndarray:
         )
     if values.dtype.kind not in "iuf":
         values = values.astype(object)
-    fine = [check.is_number(value) and bool(np.isfinite(value)) for value in values.tolist()]
-    expected = "a start in seconds; drop other jobs with Workload.keep"
+    fine = [check.is_number(value) and bool(value < LATEST) for value in values.tolist()]
+    expected = f"a start in seconds below {LATEST:,.0f}; drop other jobs with Workload.keep"
     check.rows("start", values, fine, expected, row=workload.label, error=InvalidWorkloadError)
     return values.astype(np.float64)
 
@@ -268,50 +342,6 @@ def _first_wrong(workload: Workload, start_time: np.ndarray, found: Replay) -> f
     submit_time = workload.jobs["submit_time"].to_numpy(np.float64)
     instants = record_of(submit_time, start_time, run_time).instants.time
     return float(instants[int((found.noted == WRONG).argmax())])
-
-
-def _broken(
-    rule: Rule,
-    simulate: Callable[..., Schedule],
-    workload: Workload,
-    system: System,
-    precision: float,
-) -> tuple[Workload | None, Witness | None]:
-    """The smallest log found that a simulator schedules otherwise than a rule, and its witness."""
-    columns = ["submit_time", "run_time", "requested_time", "nodes"]
-
-    def fault(case: Case) -> Exception | None:
-        """What differs between the two schedules."""
-        if not len(case.jobs):
-            return None
-        try:
-            theirs = np.asarray(simulate(case.workload, case.system).start_time)
-        except Exception as error:
-            return None if is_schedule else error
-        ours = rule.simulated(case.workload, case.system).start_time
-        same = (np.abs(theirs - ours) <= precision).all()
-        return None if same else AssertionError("starts differ")
-
-    def dropped(case: Case, places: np.ndarray) -> Iterator[Case]:
-        """The case without the jobs at some places."""
-        yield Case(case.jobs.drop(index=places).reset_index(drop=True), case.nodes)
-
-    case, is_schedule = Case(workload.jobs[columns].copy(), system.total_nodes), False
-    found = fault(case)
-    is_schedule = isinstance(found, AssertionError)
-    if found is None:
-        return None, None
-    case = fewest(case, lambda case: len(case.jobs), dropped, lambda case: bool(fault(case)))
-    case, found = smallest(fault, case, found, smaller_cases, ATTEMPTS)
-    log = Workload(case.jobs, f"{workload.name}, smallest log")
-    if not is_schedule:
-        return log, None
-    start_time = np.asarray(simulate(log, case.system).start_time, np.float64)
-    run = rule.prepared(log, case.system)
-    asked = rule.asked(run, start_time)
-    if not (asked.noted == WRONG).any():
-        return log, None
-    return log, witness_of(rule, run, log, start_time, _first_wrong(log, start_time, asked))
 
 
 def _share(share: float) -> str:

@@ -17,6 +17,8 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 DIGITS = 6
 """Digits after the point that are looked at; beyond them is noise of floating point."""
 
+UNITS = "; are all times in seconds?"
+
 FAR = 10
 """Precisions after a start within which an end is taken where none is near."""
 
@@ -50,14 +52,20 @@ def snapped(
     Raises
     ------
     InvalidWorkloadError
-        If a job starts before its submission, or jobs hold more nodes than there are.
+        If a job starts before its submission.
     """
     jobs = workload.arrays(system, requested_time=False)
     early = start_time < jobs.submit_time - precision
-    expected = "a start that is not before its submission"
-    check.rows(
-        "start", start_time, ~early, expected, row=workload.label, error=InvalidWorkloadError
-    )
+    if early.any():
+        job = int(early.argmax())
+        check.rows(
+            "start",
+            start_time,
+            ~early,
+            f"a start that is not before its submission at t={jobs.submit_time[job]:.15g}{UNITS}",
+            row=workload.label,
+            error=InvalidWorkloadError,
+        )
     if precision > 0:
         start_time = _moved(
             jobs.submit_time,
@@ -67,7 +75,6 @@ def snapped(
             start_time,
             precision,
         )
-    _check_nodes(workload, start_time, start_time + jobs.run_time, jobs.nodes, system)
     return start_time
 
 
@@ -104,24 +111,38 @@ def _moved(
     return moved
 
 
-def _check_nodes(
-    workload: Workload,
-    start_time: np.ndarray,
-    end_time: np.ndarray,
-    nodes: np.ndarray,
-    system: System,
-) -> None:
-    """Raise for the first job that starts where not enough nodes are free."""
+def overfull(workload: Workload, system: System, start_time: np.ndarray, most_share: float) -> str:
+    """What is said of starts at which jobs hold more nodes than there are; empty without any.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        If the share of such starts is greater than `most_share`. The message names the first one.
+    """
+    nodes = workload.jobs["nodes"].to_numpy()
+    end_time = start_time + workload.jobs["run_time"].to_numpy(np.float64)
     runs = np.flatnonzero(end_time > start_time)
     times = np.concatenate([end_time[runs], start_time[runs]])
     change = np.concatenate([-nodes[runs], nodes[runs]])
     order = np.lexsort((change, times))
     held = np.cumsum(change[order])
-    if (held > system.total_nodes).any():
-        place = int((held > system.total_nodes).argmax())
+    beyond = held > system.total_nodes
+    if not beyond.any():
+        return ""
+    # Only starts can exceed the machine first, and only those that do so are counted.
+    number, most = int((beyond & (change[order] > 0)).sum()), int(held.max())
+    if number > most_share * len(workload):
+        place = int(beyond.argmax())
         job = int(np.tile(runs, 2)[order[place]])
         raise InvalidWorkloadError(
             f"{workload.label(job)} starts at t={start_time[job]:.15g}, when jobs then hold "
-            f"{count(int(held[place]), 'node')}; the system has {system.total_nodes}: check the "
-            "starts and the nodes, or give the precision to which starts are known"
+            f"{count(int(held[place]), 'node')}; the system has {system.total_nodes}, and in all "
+            f"{count(number, 'job')} of {len(workload):,} {'start' if number > 1 else 'starts'} "
+            f"so, with up to {count(most, 'node')} held: check the starts and the nodes, or give "
+            "the machine's size, or the precision to which starts are known"
         )
+    verb = "starts" if number == 1 else "start"
+    return (
+        f"{count(number, 'job')} of {len(workload):,} {verb} when more nodes are held than the "
+        f"{system.total_nodes:,} of the machine (up to {most:,}): such instants are not judged"
+    )

@@ -132,6 +132,16 @@ def is_equal(jobs: np.recarray, side: Side, starts: np.ndarray) -> bool:
 
 
 @kernel
+def is_overfull(jobs: np.recarray, side: Side, starts: np.ndarray) -> bool:
+    """Whether jobs hold more nodes than there are, once the record has started these."""
+    free = side.state.free
+    for number in starts:
+        if jobs[number].end_time > jobs[number].start_time:
+            free -= jobs[number].nodes
+    return free < 0
+
+
+@kernel
 def go_on(jobs: np.recarray, side: Side, starts: np.ndarray) -> None:
     """Start what the record starts, and forget what the rule has chosen."""
     state, waiting = side.state, side.waiting

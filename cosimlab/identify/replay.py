@@ -3,12 +3,12 @@
 The record goes on as it was: jobs start and end when it says (`identify.recorded`). At each instant
 the rule is asked what it would start, from the jobs that then run and wait. So a wrong decision
 does not make later decisions wrong. An instant is a *decision* if a job waits for which enough
-nodes are free.
+nodes are free. Where jobs of a record hold more nodes than there are, no rule is asked.
 
 FCFS, first fit and EASY decide from this state alone (`identify.passes`); their rules are those of
 `cosimlib.batch`. So does conservative backfilling that plans anew (`identify.planning`).
 Reservations that are kept are not in the record: they are made as the rule makes them, and renewed,
-in their own order, after each wrong decision.
+in their own order, after each wrong decision and each instant at which no rule is asked.
 """
 
 from typing import NamedTuple
@@ -31,8 +31,9 @@ MOST_WRONG = 1_000
 """Wrong decisions after which a rule is not asked again. Where thousands of jobs wait, a rule that
 would start many of them takes long at each instant, and it did not make the schedule."""
 
-NOTHING, WRONG, RIGHT = 0, 1, 2
-"""What is noted of an instant: nothing to decide; the rule decides otherwise, or the same."""
+NOTHING, WRONG, RIGHT, OVERFULL = 0, 1, 2, 3
+"""What is noted of an instant: nothing to decide; the rule decides otherwise, or the same; or jobs
+hold more nodes than there are, so that no rule could decide."""
 
 
 class Replay(NamedTuple):
@@ -119,13 +120,15 @@ def _replay(
         elif state.rule == REPLANNED and is_decision:
             recorded.copy(side, trial)
             planning.choose_anew(jobs, trial, plan)
-        if is_decision:
+        if recorded.is_overfull(jobs, side, starts):
+            noted[index] = OVERFULL
+        elif is_decision:
             noted[index] = RIGHT if recorded.is_equal(jobs, side, starts) else WRONG
         wrong += noted[index] == WRONG
         if instant.time >= until or (wrong == MOST_WRONG and until == np.inf):
             return
         recorded.go_on(jobs, side, starts)
-        if state.rule == KEPT and noted[index] == WRONG:
+        if state.rule == KEPT and (noted[index] == WRONG or noted[index] == OVERFULL):
             recorded.copy(side, trial)
             planning.renew(jobs, trial, plan)
         if state.rule == KEPT:  # jobs that are due begin in the order of the last plan

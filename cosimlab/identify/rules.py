@@ -19,6 +19,7 @@ from cosimlib.batch import (
 )
 from cosimlib.batch.easy import EXTRA_NODES, NO_BACKFILLING, NO_RESERVATION, STRICTLY_BEFORE
 from cosimlib.batch.orders import Prepared, policy_name, prepare
+from cosimlib.display import count
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import MINUTE
@@ -168,25 +169,50 @@ def chosen_rules(names: Iterable[str] | None) -> list[Rule]:
     return [RULES[name] for name in asked]
 
 
-def applicable(
+def divided(
     rules: Iterable[Rule], workload: Workload, system: System
-) -> list[tuple[Rule, Prepared]]:
-    """The rules that these jobs can be judged by, and what the kernel takes of the jobs for each.
+) -> tuple[list[tuple[Rule, Prepared]], str]:
+    """The rules to ask, with what the kernel takes of the jobs for each; and who is not asked.
 
-    A rule is left out where a number that it reads is unknown, or where it equals an earlier one:
-    where all requests are whole minutes, to round them makes no other rule.
+    A rule that equals an earlier one is left out without a word: where all requests are whole
+    minutes, to round them makes no other rule.
+
+    Raises
+    ------
+    InvalidWorkloadError
+        If every rule reads a number that is unknown.
     """
-    fine, known = [], set()
+    asked, refused, known = [], [], set()
     for rule in rules:
         if rule.name in SAME:
             continue
         try:
             run = rule.prepared(workload, system)
-        except InvalidWorkloadError:
+        except InvalidWorkloadError as error:
+            refused.append(rule)
+            reason = error
             continue
         family = rule.family
         same = (family.name, family.details, rule.order, run.jobs.requested_time.tobytes())
         if same not in known:
             known.add(same)
-            fine.append((rule, run))
-    return fine
+            asked.append((rule, run))
+    if refused and not asked:
+        raise reason
+    return asked, _not_asked(refused, workload)
+
+
+def _not_asked(rules: list[Rule], workload: Workload) -> str:
+    """Which rules are not asked, why, and what to do; empty if there are none."""
+    if not rules:
+        return ""
+    families = list(dict.fromkeys(rule.family.name for rule in rules if rule.order == "submit"))
+    names = families or [rule.name for rule in rules]
+    shown = ", ".join(names[:2]) + (" …" if len(rules) > len(names[:2]) else "")
+    missing = int(workload.jobs["requested_time"].isna().sum())
+    verb, jobs = ("has", "the job") if missing == 1 else ("have", "these jobs")
+    return (
+        f"{count(len(rules), 'rule')} ({shown}) {'was' if len(rules) == 1 else 'were'} not asked: "
+        f"{count(missing, 'job')} {verb} no requested_time; fill it in "
+        f"(synthetic.with_missing_estimates) or leave {jobs} out (Workload.keep)"
+    )

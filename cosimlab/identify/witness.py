@@ -41,7 +41,8 @@ class Witness(Displayed):
         The job numbers of the log, or its rows where it has none.
     recorded, expected : Schedule
         The plans at the moment, as recorded and under the rule: each job runs as long as the rule
-        plans; those that wait are in the order of the queue, each at its earliest start.
+        plans, or as it ran if its requested time is unknown. Those that wait are in the order of
+        the queue, each at its earliest start.
     """
 
     rule: str
@@ -116,6 +117,12 @@ class Case(NamedTuple):
             frozenset(rows[extra].tolist()), frozenset(rows[missing].tolist()), head
         ), found
 
+    def planned(self, rows: np.ndarray) -> np.ndarray:
+        """How long jobs run as the rule plans (s); how long they ran if no request is known."""
+        jobs = self.run.jobs
+        request = jobs.requested_time[rows]
+        return np.where(np.isnan(request), jobs.run_time[rows], request)
+
     def holds(self, moment: Moment) -> np.ndarray:
         """Nodes that each job holds at the moment, those that start now included."""
         start = self.start_time[moment.rows]
@@ -137,9 +144,7 @@ def witness_of(
     jobs = workload.jobs.iloc[moment.rows].assign(nodes=moment.nodes)
     jobs = jobs.drop(columns="mate", errors="ignore")
     witness = Workload(jobs, f"{workload.name}, {len(jobs)} of its jobs")
-    planned = replace(
-        witness, jobs=witness.jobs.assign(run_time=case.run.jobs.requested_time[moment.rows])
-    )
+    planned = replace(witness, jobs=witness.jobs.assign(run_time=case.planned(moment.rows)))
     system = System.of(moment.total_nodes)
     plans = [
         Schedule.from_starts(planned, system, plan, name)
@@ -150,9 +155,11 @@ def witness_of(
 
 
 def _names(workload: Workload, rows: np.ndarray) -> tuple[str, ...]:
-    """The job numbers of some rows, or the rows."""
-    numbers = workload.column("job_id").iloc[rows]
-    return tuple(map(str, rows.tolist() if numbers.isna().any() else numbers.tolist()))
+    """The job numbers of some rows; the rows if a job has none, or two of the log have the same."""
+    known = workload.column("job_id")
+    numbers = known.iloc[rows]
+    by_row = numbers.isna().any() or known.dropna().duplicated().any()
+    return tuple(map(str, rows.tolist() if by_row else numbers.tolist()))
 
 
 # --- the fewest jobs ------------------------------------------------------------------------------
@@ -237,7 +244,7 @@ def _seconds(time: float) -> str:
 def _plan(case: Case, moment: Moment, found: Replay, starts: np.ndarray) -> np.ndarray:
     """Planned starts (s): these jobs now, the others later, in order, each as early as it fits."""
     now, rows = case.time, moment.rows
-    length, start = case.run.jobs.requested_time[rows], case.start_time[rows].copy()
+    length, start = case.planned(rows), case.start_time[rows].copy()
     runs = (start < now) & (case.holds(moment) > 0)
     taken = [
         (begin, max(begin + planned, now), nodes)

@@ -241,7 +241,7 @@ def as_python(case: Case) -> str:
     """Lines of Python that make the case."""
     width = max(len(column) for column in case.jobs) + 3
     rows = [
-        "    " + f'"{column}":'.ljust(width) + f" {values.tolist()},\n"
+        "    " + f'"{column}":'.ljust(width) + f" {_numbers(values)},\n"
         for column, values in case.jobs.items()
     ]
     return (
@@ -249,6 +249,12 @@ def as_python(case: Case) -> str:
         f"jobs = pd.DataFrame({{\n{''.join(rows)}}})\n"
         f"workload, system = cs.Workload(jobs), cs.System.of({case.nodes})"
     )
+
+
+def _numbers(values: pd.Series) -> list:
+    """The numbers of a column, without a point where all are whole."""
+    is_whole = bool((values % 1 == 0).all())
+    return (values.astype(np.int64) if is_whole else values).tolist()
 
 
 def fault(law: str, run: Run, case: Case) -> Exception | None:

@@ -108,6 +108,13 @@ def easy():
     return compiled(ast.parse(SOURCE))
 
 
+def forgetful_easy():
+    """The function without the line that takes extra nodes away."""
+    line = "                extra = extra - nodes[j]\n"
+    assert SOURCE.count(line) == 1
+    return compiled(ast.parse(SOURCE.replace(line, "")))
+
+
 def mutant(seed):
     """A mutant; each third of them has two changes."""
     drawn = random.Random(seed)

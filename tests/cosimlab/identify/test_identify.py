@@ -13,7 +13,7 @@ from cosimlab.identify import RULES
 from cosimlab.identify.command import main
 from cosimlab.identify.rules import SAME, chosen_rules
 from tests.agreement import MACHINES
-from tests.cosimlab.identify.plain_easy import easy, log, running_mutants
+from tests.cosimlab.identify.plain_easy import easy, forgetful_easy, log, running_mutants
 from tests.suites import THOROUGH
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "identify"
@@ -184,6 +184,12 @@ def test_input_that_is_no_schedule():
         lab.identify(three(), [0, 10, 20], system=FOUR, rules=3)
     with pytest.raises(TypeError, match="what the simulator returns is None; expected a Schedule"):
         lab.identify(three(), lambda workload, system: None, system=FOUR)
+    with pytest.raises(TypeError, match=r"system is 4; expected a System, e\.g\. System\.of"):
+        lab.identify(three(), [0, 10, 20], system=4)
+    with pytest.raises(cs.workload.InvalidWorkloadError, match="start=1000000000000; expected a"):
+        lab.identify(three(), [0, 10, 1e12], system=FOUR)
+    with pytest.raises(cs.workload.InvalidWorkloadError, match="at t=1; are all times in seconds"):
+        lab.identify(three(), [0, 0, 2], system=FOUR)
 
 
 def test_starts_follow_their_index_and_a_schedule_is_of_the_same_jobs():
@@ -204,6 +210,109 @@ def test_without_requests_only_rules_that_need_none_are_tried():
     assert found.best == "FCFS"
     plans = ~found.table["rule"].str.contains("by true run times")
     assert set(found.table["rule"][plans].str.split().str[0]) == {"FCFS", "first"}
+
+
+def test_rules_that_are_not_asked_are_counted_with_the_reason():
+    jobs = three().jobs.assign(requested_time=[10.0, np.nan, 9.0])
+    found = lab.identify(cs.Workload(jobs), [0, 10, 20], system=FOUR)
+    said = (
+        "144 rules (EASY, conservative …) were not asked: 1 job has no requested_time; fill it in"
+    )
+    assert said in found.sentence()
+    assert said in str(found)
+    both = lab.identify(cs.Workload(jobs), [0, 10, 20], system=FOUR, rules=["EASY", "FCFS"])
+    assert "1 rule (EASY) was not asked" in both.sentence()
+    assert lab.identify(three(), [0, 10, 20], system=FOUR).not_asked == ""
+    with pytest.raises(
+        cs.workload.InvalidWorkloadError, match="job 1 has no requested_time, which"
+    ):
+        lab.identify(cs.Workload(jobs), [0, 10, 20], system=FOUR, rules=["EASY"])
+
+
+def test_the_witness_of_jobs_without_requests_runs_as_long_as_they_ran():
+    workload = cs.Workload(three().jobs.drop(columns="requested_time"))
+    found = lab.identify(workload, [0, 11, 2], system=FOUR, rules=["FCFS"])
+    assert found.witness.sentence.endswith("would not overtake job 1, the head of the queue")
+    assert found.witness.expected.jobs["run_time"].tolist() == [10, 10, 9]
+
+
+def crowded(total=100):
+    """A hundred jobs of one node, one by one, the last three with two on a machine of one."""
+    submit_time = np.arange(total) * 10.0
+    submit_time[-1] -= 5.0
+    times = {"submit_time": submit_time, "run_time": 10.0, "requested_time": 10.0}
+    return cs.Workload(pd.DataFrame(times | {"nodes": 1}), "crowded"), cs.System.of(1)
+
+
+def test_instants_at_which_a_record_holds_too_many_nodes_are_left_out_and_counted():
+    workload, system = crowded()
+    starts = workload.jobs["submit_time"].to_numpy()
+    found = lab.identify(workload, starts, system=system)
+    assert {"FCFS", "EASY", "conservative", "conservative (replanned)"} <= set(found.exact)
+    assert found.decisions == 99
+    assert "1 job of 100 starts when more nodes are held than the 1 of the machine (up to 2)" in (
+        str(found)
+    )
+    with pytest.raises(cs.workload.InvalidWorkloadError, match="and in all 1 job of 100 starts so"):
+        lab.identify(
+            workload,
+            lambda jobs, machine: cs.Schedule.from_starts(jobs, machine, starts, "two"),
+            system=system,
+        )
+
+
+def test_the_starts_of_a_real_log_with_a_few_overfull_instants_are_judged():
+    """Three jobs of a busy log start too early, as if a clock were wrong."""
+    workload = busy()
+    starts = cs.simulate_easy(workload, workload.machine).start_time.copy()
+    waits = starts - workload.jobs["submit_time"].to_numpy()
+    run_time = workload.jobs["run_time"].where(waits > 600, np.inf)
+    early = run_time.nsmallest(3).index
+    starts[early] -= waits[early]
+    found = lab.identify(workload, starts, rules=["EASY", "conservative"])
+    assert found.best == "EASY"
+    assert found.table["equal_decisions"][0] > 0.9
+    assert "such instants are not judged" in str(found)
+
+
+def test_job_numbers_that_several_jobs_have_are_not_used():
+    jobs = three().jobs.assign(job_id=[7, 7, 8])
+    found = lab.identify(cs.Workload(jobs), [0, 11, 2], system=FOUR, rules=["EASY"])
+    assert found.witness.sentence.startswith("job 2 starts at 2 s")
+    assert "job_id 7 names several jobs" in str(found)
+
+
+def test_the_smallest_log_has_its_machine_and_is_python_that_shows_the_difference():
+    def no_extra(workload, system):
+        schedule = cs.simulate_easy(workload, system, extra_nodes=False)
+        return cs.Schedule.from_starts(workload, system, schedule.start_time, "mine")
+
+    found = lab.identify(busy(100), no_extra, rules=["EASY"])
+    code = str(found).split("shows it:\n\n")[-1]
+    names: dict = {}
+    exec(code, names)
+    workload, system = names["workload"], names["system"]
+    assert system.total_nodes == found.smallest.machine.total_nodes < 128
+    mine, easy_starts = (run(workload, system).start_time for run in (no_extra, cs.simulate_easy))
+    assert (mine != easy_starts).any()
+    assert ".0" not in code
+
+
+@pytest.mark.compiled("hundreds of small replays")
+def test_the_smallest_log_of_an_easy_that_forgets_to_count_extra_nodes_has_few_jobs():
+    one = forgetful_easy()
+    found = lab.identify(busy(200), as_simulator(one), rules=["EASY"])
+    assert len(found.smallest) <= 5
+    assert len(found.witness.names) <= len(found.smallest)
+
+
+def test_errors_of_the_simulator_name_it_and_the_log():
+    def fails(workload, system):
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError) as caught:
+        lab.identify(three(), fails, system=FOUR)
+    assert caught.value.__notes__ == ["raised by the simulator 'fails' on three jobs, 3 jobs"]
 
 
 def test_the_orders_are_those_of_the_package():
@@ -231,7 +340,66 @@ def test_the_command(tmp_path, capsys):
     assert main([str(path), "--nodes", "4", "--starts", "begin"]) == 0
     assert capsys.readouterr().out.startswith("Identification jobs: FCFS")
     assert main([str(path), "--nodes", "4", "--starts", "other"]) == 1
-    assert "other" in capsys.readouterr().err
+    assert "no column other; name the column of starts, as --starts NAME; the columns are" in (
+        capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "said"),
+    [
+        ({}, ["--nodes", "4"], "no column start_time; name the column of starts, as --starts"),
+        ({"start_time": [0, 10, 20]}, [], "the nodes of the machine are unknown; give them, as"),
+        (
+            {"start_time": [0, 10, 20]},
+            ["--nodes", "3"],
+            "line 3 has nodes=4; expected 3 nodes at most, as the machine has; give its size",
+        ),
+        (
+            {"start_time": [0, 0.2, 20]},
+            ["--nodes", "4"],
+            "line 3 has start_time=0.2; expected a start that is not before its submission at 100; "
+            "are all times in seconds?",
+        ),
+        (
+            {"start_time": [0, None, 20]},
+            ["--nodes", "4"],
+            "line 3 has start_time=''; expected a start in seconds",
+        ),
+        (
+            {"start_time": [0, 110, 300], "requested_time": [None] * 3},
+            ["--nodes", "4", "--rules", "EASY"],
+            "job 0 has no requested_time",
+        ),
+    ],
+)
+def test_errors_of_the_command_name_the_file_and_say_what_to_do(
+    columns, more, said, tmp_path, capsys
+):
+    path = tmp_path / "mine.csv"
+    jobs = three().jobs.assign(submit_time=[0, 100, 200], **columns)
+    jobs.to_csv(path, index=False)
+    assert main([str(path), *more]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"{path}: ")
+    assert said in error
+
+
+def test_the_command_says_which_rules_are_not_asked(tmp_path, capsys):
+    path = tmp_path / "mine.csv"
+    jobs = three().jobs.drop(columns="requested_time").assign(start_time=[0, 10, 20])
+    jobs.to_csv(path, index=False)
+    assert main([str(path), "--nodes", "4"]) == 0
+    assert "144 rules (EASY, conservative …) were not asked: 3 jobs" in capsys.readouterr().out
+
+
+def test_the_figure_of_the_command_is_what_its_name_says(tmp_path, capsys):
+    path = tmp_path / "jobs.csv"
+    three().jobs.assign(start_time=[0, 11, 2]).to_csv(path, index=False)
+    asked = [str(path), "--nodes", "4", "--rules", "EASY", "--figure"]
+    assert main([*asked, str(tmp_path / "witness.doc")]) == 1
+    assert "expected a name that ends in .html, .png, .pdf, .svg" in capsys.readouterr().err
+    assert not (tmp_path / "witness.doc").exists()
 
 
 def test_the_picture_has_both_plans():
@@ -240,6 +408,30 @@ def test_the_picture_has_both_plans():
     assert [each.text for each in figure.layout.annotations][:2] == ["as recorded", "under EASY"]
     named = {trace.name for trace in figure.data if len(trace.y)}
     assert "starts now, in one of the two only" in named
+    assert figure.layout.title.text == "Job 2: a decision that EASY would not make"
+    assert figure.layout.xaxis2.title.text == "seconds from the decision at 2 s"
+    assert tuple(figure.layout.xaxis.range) == (-2.0, 27.0)
+
+
+def test_the_name_of_a_thin_job_stands_outside_of_its_bar():
+    jobs = three((30, 40, 1)).jobs
+    found = lab.identify(cs.Workload(jobs), [0, 11, 2], system=cs.System.of(40), rules=["EASY"])
+    nodes = found.witness.workload.jobs["nodes"].tolist()
+    figure = lab.figures.plot_witness(found.witness)
+    outside = [each.text for each in figure.layout.annotations[2:]]
+    assert outside == [
+        f"<b>{name}</b>"
+        for _ in range(2)
+        for name, width in zip(found.witness.names, nodes, strict=True)
+        if width < 0.12 * found.witness.expected.total_nodes
+    ]
+    assert outside
+    with pytest.raises(TypeError, match="expected a Witness"):
+        lab.figures.plot_witness(found)
+
+
+def test_only_a_witness_can_be_drawn():
+    found = lab.identify(three(), [0, 11, 2], system=FOUR, rules=["EASY"])
     with pytest.raises(TypeError, match="expected a Witness"):
         lab.figures.plot_witness(found)
 
