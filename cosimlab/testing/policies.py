@@ -4,12 +4,15 @@
 and a function that raises an error if it is broken. If a law is broken, `check_policy` searches for
 a smaller workload that still breaks it, and prints it as Python code.
 
-Times of random workloads are whole seconds within a minute. So many events happen at the same
-instant, and shifted or doubled schedules are exactly equal. Some jobs run longer than their
-request; some have a run time of 0. The fourth workload has no jobs; of every ten, one has only jobs
-as wide as the machine, and one has only jobs that are submitted at once.
+Times of random workloads are whole seconds within a minute. In five of every ten workloads they are
+whole minutes, hours or days instead, for policies that know a length of time or the time of day. So
+many events happen at the same instant, and shifted or doubled schedules are exactly equal. Some
+jobs run longer than their request; some have a run time of 0. The fourth workload has no jobs; of
+every ten, one has only jobs as wide as the machine, and one has only jobs that are submitted at
+once.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -23,7 +26,7 @@ from cosimlib.audit import audit
 from cosimlib.policies import Simulator, simulator_of
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.units import DAY
+from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
 
 LEAST = {"submit_time": 0, "run_time": 0}
@@ -55,6 +58,9 @@ AnyCase = TypeVar("AnyCase")
 
 SHIFT = 16 * DAY
 """Seconds by which a workload is moved: whole days, for policies that know day and night."""
+
+SCALES = (1, 1, 1, 1, MINUTE, HOUR, 1, MINUTE, HOUR, DAY)
+"""Seconds in the place of each second of ten random workloads, which take turns."""
 
 LONGER = 8
 """Seconds by which the shortest run is made longer."""
@@ -116,7 +122,9 @@ def check_policy(
     Returns
     -------
     pd.DataFrame
-        The laws that were checked: `law`, `says`, `workloads`.
+        The laws that were checked: `law`, `says`, `workloads`, and `longest_wait`, the longest wait
+        of a job in these workloads, in seconds. What a policy does after longer waits was not
+        tried.
 
     Raises
     ------
@@ -132,21 +140,25 @@ def check_policy(
     check.whole("trials", trials, 1)
     check.seed(seed)
     name, simulator = simulator_of(policy, columns=columns, **knobs)
-    run = _runner(simulator)
     rows = []
     for law in (law for law in LAWS if law in asked):
+        waits = [0.0]
+        run = _runner(simulator, waits)
         cases = list(random_cases(np.random.default_rng(seed), trials, columns))
         for case in cases:
             found = fault(law, run, case)
             if found is not None:
                 smaller = smallest(partial(fault, law, run), case, found, smaller_cases)
                 raise _error(name, law, *smaller)
-        rows.append((law, LAWS[law].says, len(cases)))
-    return pd.DataFrame(rows, columns=["law", "says", "workloads"])
+        rows.append((law, LAWS[law].says, len(cases), max(waits)))
+    return pd.DataFrame(rows, columns=["law", "says", "workloads", "longest_wait"])
 
 
-def _runner(simulator: Simulator) -> Run:
-    """A function from a case to its schedule, which refuses what is none of the case."""
+def _runner(simulator: Simulator, waits: list[float]) -> Run:
+    """A function from a case to its schedule, which refuses what is none of the case.
+
+    The longest wait of each schedule (s) is added to the waits.
+    """
 
     def run(case: Case) -> Schedule:
         workload = case.workload
@@ -156,6 +168,8 @@ def _runner(simulator: Simulator) -> Run:
         if not workload.jobs.equals(case.workload.jobs):
             raise BrokenLawError("it changes the workload's jobs in place; expected a copy")
         _check_case(schedule, case)
+        wait = schedule.start_time - case.jobs["submit_time"].to_numpy(np.float64)
+        waits.append(float(np.max(wait, where=np.isfinite(wait), initial=0.0)))
         return schedule
 
     return run
@@ -174,7 +188,10 @@ def _error(name: str, law: str, case: Case, cause: Exception) -> PolicyError:
 
 
 def random_cases(random: np.random.Generator, count: int, columns: Sequence[str]) -> Iterator[Case]:
-    """Random cases: up to ten jobs on up to eight nodes; 1 to 3 in additional columns."""
+    """Random cases: up to ten jobs on up to eight nodes; 1 to 3 in additional columns.
+
+    Times are whole seconds, minutes, hours or days, as `SCALES` says.
+    """
     for number in range(count):
         n, nodes = int(random.integers(1, 11)) * (number != 3), int(random.integers(1, 9))
         fewest = nodes if number % 10 == 1 else 1
@@ -191,6 +208,8 @@ def random_cases(random: np.random.Generator, count: int, columns: Sequence[str]
                 "nodes": random.integers(fewest, nodes + 1, n),
             }
         )
+        for time in TIMES:
+            jobs[time] *= int(SCALES[number % len(SCALES)])
         yield Case(jobs.assign(**{name: random.integers(1, 4, n) for name in columns}), nodes)
 
 
@@ -231,10 +250,13 @@ def smaller_cases(case: Case) -> Iterator[Case]:
                     yield Case(jobs.assign(**{column: changed}), nodes)
 
 
-def smaller_numbers(value: int, least: int) -> list[int]:
-    """The least number, the one halfway, the next smaller one."""
-    tried = {least, (least + value) // 2, value - 1}
-    return sorted(int(number) for number in tried if least <= number < value)
+def smaller_numbers(value: float, least: int) -> list[int]:
+    """The least number, the one halfway, the one halfway to the number, and so on to the next."""
+    tried, step = {least, math.ceil(value) - 1}, (value - least) / 2
+    while step >= 1:
+        tried.add(math.ceil(value - step))
+        step /= 2
+    return sorted(number for number in tried if least <= number < value)
 
 
 def as_python(case: Case) -> str:
@@ -307,8 +329,8 @@ def _check_case(schedule: Schedule, case: Case) -> None:
 
 
 def _alone(run: Run, case: Case) -> None:
-    """Raise an error if the first job waits where it is the only one."""
-    case = case._replace(jobs=case.jobs.iloc[:1])
+    """Raise an error if the last job waits where it is the only one."""
+    case = case._replace(jobs=case.jobs.iloc[-1:].reset_index(drop=True))
     submit_time = case.jobs["submit_time"].to_numpy(np.float64)
     _compare(run(case).start_time, submit_time, "alone since its submission, it could start at")
 

@@ -118,7 +118,32 @@ def knows_who_comes(workload, system):
     return Schedule.from_starts(workload, system, start_time, "patient")
 
 
+def forgets_to_look_after_an_hour(state):
+    """First come, first served; what has waited an hour starts even if it does not fit."""
+    starts, free = [], state.free_nodes
+    for position, nodes in enumerate(state.waiting.nodes):
+        if nodes > free and state.now - state.waiting.submit_time[position] <= 3600:
+            break
+        starts.append(position)
+        free -= nodes
+    return starts
+
+
+def wide_at_night(state):
+    """Wide jobs start from 20:00 to 8:00 only."""
+    time_of_day = state.now % 86_400
+    night = time_of_day >= 20 * 3_600 or time_of_day < 8 * 3_600
+    starts, free = [], state.free_nodes
+    for position, nodes in enumerate(state.waiting.nodes):
+        if nodes <= free and (night or nodes <= state.total_nodes // 2):
+            starts.append(position)
+            free -= nodes
+    return starts, (np.inf if night else state.now - time_of_day + 20 * 3_600)
+
+
 FAULTS = {
+    forgets_to_look_after_an_hour: ("starts", 3),
+    wide_at_night: ("scale", 2),
     starts_what_does_not_fit: ("starts", 2),
     waits_for_full_seconds_of_ten: ("alone", 1),
     knows_a_moment: ("shift", 3),
@@ -147,6 +172,14 @@ def test_the_first_cases_have_jobs_and_jobs_at_once_and_none(seed):
             check_policy(policy, trials=number, laws=["audit"], seed=seed)
     with pytest.raises(PolicyError):
         check_policy(fails_on_two, trials=1)
+
+
+def test_a_policy_that_knows_the_time_of_day_makes_a_job_wait_alone():
+    with pytest.raises(PolicyError) as caught:
+        check_policy(wide_at_night, laws=["alone"])
+    assert len(caught.value.workload) == 1
+    table = check_policy(wide_at_night, laws=LAWS.keys() - {"alone", "scale"}, trials=20)
+    assert (table["longest_wait"] > 86_400).all()
 
 
 @pytest.mark.parametrize("policy", FAULTS, ids=lambda policy: policy.__name__)
