@@ -172,7 +172,8 @@ def check_times(schedule: Schedule) -> None:
     check_columns(schedule)
     submit_time, run_time = jobs["submit_time"].to_numpy(), jobs["run_time"].to_numpy()
     start_time, end_time = schedule.start_time, schedule.end_time
-    # A job that was never started, NaN, does not start in time either.
+    message = "has no start (NaN); expected a start at its submission, t={:.15g}, or later"
+    demand_of_jobs(schedule, ~np.isnan(start_time), message, submit_time)
     in_time = (start_time >= submit_time) & (start_time < np.inf)
     message = "starts at t={:.15g}; it was submitted at t={:.15g}"
     demand_of_jobs(schedule, in_time, message, start_time, submit_time)

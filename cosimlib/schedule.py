@@ -92,6 +92,8 @@ class Schedule(Displayed):
     ) -> "Schedule":
         """Schedule of rigid jobs: each runs from its start for its run time, without a break.
 
+        Starts are not checked, so that any schedule can be looked at; `audit` checks them.
+
         Raises
         ------
         ValueError

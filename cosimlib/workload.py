@@ -141,6 +141,11 @@ class Workload(Displayed):
         if self.machine is not None:
             check.instance("machine", self.machine, System, expected=A_SYSTEM)
         jobs = self.jobs.reset_index(drop=True).copy()
+        repeated = jobs.columns[jobs.columns.duplicated()]
+        if len(repeated):
+            raise InvalidWorkloadError(
+                f"{self.name}: several columns are called {repeated[0]!r}; expected each name once"
+            )
         if "requested_time" not in jobs:
             jobs["requested_time"] = np.nan
         check.columns(jobs, NEEDED, where=self.name, error=InvalidWorkloadError)
@@ -315,6 +320,8 @@ def _sizes(jobs: pd.DataFrame) -> str:
 
 
 def _lengths(seconds: pd.Series) -> str:
+    if seconds.empty:
+        return UNKNOWN
     return f"mean {duration(seconds.mean())}, longest {duration(seconds.max())}"
 
 

@@ -1,5 +1,7 @@
 """Runs of a comparison: all policies on the log itself, and on the same new logs drawn from it."""
 
+import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -7,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numba.extending import is_jitted
 
 from cosimlab.comparison.intervals import (
     FEWEST_WEEKS,
@@ -25,7 +28,7 @@ from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.batch.orders import values_by_job
 from cosimlib.batch.simulation import function_name
-from cosimlib.display import count, durations
+from cosimlib.display import count, duration, durations
 from cosimlib.metrics import job_groups
 from cosimlib.metrics.groups import GROUPS
 from cosimlib.policies import BUILT_IN, decided, simulator_of
@@ -44,6 +47,14 @@ PART = 0.1
 """Of the log: the warm-up and the cool-down, each at most a week."""
 
 
+SLOW = 60.0
+"""Seconds that the replicates of an uncompiled policy may take without a warning."""
+
+
+class SlowPolicyWarning(UserWarning):
+    """Warning that a comparison takes long, because a policy is not compiled."""
+
+
 class Contestant(NamedTuple):
     """A policy to be compared.
 
@@ -56,12 +67,15 @@ class Contestant(NamedTuple):
         Whether its schedules are made by this package, so that one audit is enough.
     order : np.ndarray, optional
         The policy's knob `order`, where it is one number per job of the log.
+    interpreted : bool
+        Whether it is a decision function that Numba has not compiled.
     """
 
     label: str
     simulate: Callable[..., Schedule]
     trusted: bool
     order: np.ndarray | None = None
+    interpreted: bool = False
 
     def run(
         self,
@@ -173,7 +187,9 @@ def compare(
     seed : int, default 0
     executor, folder : optional
         As in `cosimlab.sweep`: one log after the other by default, all cores with
-        ``executor="cores"``; cells are stored in the folder.
+        ``executor="cores"``; cells are stored in the folder. If the replicates of decision
+        functions that are not compiled will take more than a minute, a `SlowPolicyWarning` says how
+        long, and what is faster.
 
     Returns
     -------
@@ -211,7 +227,7 @@ def compare(
     counted = _counted(workload, margins)
     groups = None if by is None else _groups(workload, by)
     trial = Trial(workload, system, runs, chosen, groups, margins, unit)
-    own = trial.rows(workload, groups, audited=True)
+    own = _own_rows(trial, int(replicates))
     seeds = np.random.SeedSequence(int(seed)).generate_state(int(replicates)).tolist()
     shared = {"trial": trial}
     rows = sweep(
@@ -232,6 +248,28 @@ def compare(
         f"{counted:,} of {count(len(workload), 'job')} of the log count",
         weeks,
     )
+
+
+def _own_rows(trial: Trial, replicates: int) -> list[dict[str, Any]]:
+    """Rows of all policies on the log itself; warns if the replicates will take long."""
+    rows, spent = [], {}
+    for run in trial.runs:
+        begin = time.perf_counter()
+        rows += trial._replace(runs=[run]).rows(trial.workload, trial.groups, audited=True)
+        spent[run.label] = time.perf_counter() - begin
+    slow = {run.label: spent[run.label] for run in trial.runs if run.interpreted}
+    seconds = replicates * sum(slow.values())
+    if seconds > SLOW:
+        names = ", ".join(map(repr, slow))
+        verb = "is not" if len(slow) == 1 else "are not"
+        warnings.warn(
+            f"{count(replicates, 'replicate')} will take about {duration(seconds)} of one core, as "
+            f"{names} {verb} compiled; numba.njit makes a decision function ten times as fast or "
+            "more, and executor='cores' takes all cores",
+            SlowPolicyWarning,
+            stacklevel=3,
+        )
+    return rows
 
 
 def compare_where_possible(
@@ -347,7 +385,9 @@ def _contestant(policy: Any, label: Any, workload: Workload | None) -> Contestan
     is_decision = getattr(simulator, "func", None) is decided
     order = None if is_decision or workload is None else _by_job(workload, knobs.get("order"))
     trusted = built_in or is_decision
-    return Contestant(named if label is None else str(label), simulator, trusted, order)
+    interpreted = is_decision and not is_jitted(policy)
+    shown = named if label is None else str(label)
+    return Contestant(shown, simulator, trusted, order, interpreted)
 
 
 def _simulate_site(site: Site, workload: Workload, system: System) -> Schedule:

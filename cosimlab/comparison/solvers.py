@@ -232,7 +232,11 @@ def _named(solvers: Any) -> dict[str, Callable[[EvictionProblem], EvictionPlan]]
         settings = ", ".join(f"{knob}={value}" for knob, value in knobs.items())
         name = f"{name} ({settings})" if settings and not label else name
         free = name not in named and name != OPTIMUM
-        check.that("solvers", name, free, f"each solver once, none named {OPTIMUM!r}, or a dict")
+        expected = (
+            f"names that differ, none of them {OPTIMUM!r}: give a dict of solvers by name, such as "
+            "{'mine': solver}"
+        )
+        check.that("name of a solver", name, free, expected)
         named[name] = function
     check.that("solvers", solvers, bool(named), "at least one")
     return named
@@ -240,7 +244,8 @@ def _named(solvers: Any) -> dict[str, Callable[[EvictionProblem], EvictionPlan]]
 
 def _schedule_of(log: Schedule | Workload, system: System | None) -> Schedule:
     """The schedule, that of the recorded starts, or one that is simulated."""
-    check.instance("log", log, Schedule, Workload)
+    expected = "a Schedule or a Workload; cs.prepare_schedule gives the schedule of a log by name"
+    check.instance("log", log, Schedule, Workload, expected=expected)
     if isinstance(log, Schedule):
         return log if system is None else replace(log, system=system)
     machine = check.machine(system or log.machine, log.name)

@@ -9,8 +9,8 @@
   solver sorts by, it may rightly take the first one. So this law is checked on problems without
   ties: no two jobs have the same loss or checkpoint time, and no two sets of jobs the same nodes.
   On problems with ties another loss is not an error; the returned table notes how often it occurs;
-- the time of day does not matter (*shift*). All times of a problem count from the eviction, so the
-  same jobs at another time are the same problem: a second run must lose as much.
+- a second run of the same problem loses as much (*repeat*). All times of a problem count from the
+  eviction, so the same jobs at another time of day are the same problem.
 
 That a later deadline never loses more is no law: greedy, among others, breaks it.
 
@@ -80,7 +80,7 @@ def check_solver(
         a problem that returns an `EvictionPlan`, or a name.
     laws : names, optional
         Which of `SOLVER_LAWS` to check; all by default. A solver that draws random numbers without
-        a seed rightly breaks ``shift``; one that takes jobs as they stand, ``permutation``.
+        a seed rightly breaks ``repeat``; one that takes jobs as they stand, ``permutation``.
     trials : int, default 30
         Random problems per law.
     seed : int, default 0
@@ -278,7 +278,7 @@ def _permutation(run: Run, case: SolverCase) -> None:
         _compare(plan, other, f"with the rows of jobs {words}")
 
 
-def _shift(run: Run, case: SolverCase) -> None:
+def _repeat(run: Run, case: SolverCase) -> None:
     """Raise an error if a second run of the same problem loses more or less."""
     _compare(run(case), run(case), "in a second run")
 
@@ -300,8 +300,8 @@ SOLVER_LAWS: Mapping[str, Law] = MappingProxyType(
         "nodes": Law("enough nodes are freed", _keeps("nodes")),
         "time": Law("checkpoints are written by the deadline", _keeps("time")),
         "optimum": Law("no plan loses less than the optimum", _optimum),
+        "repeat": Law("a second run of the same problem loses as much", _repeat),
         "permutation": Law("the order of the jobs does not change the loss", _permutation),
-        "shift": Law("the same jobs at another time lose as much", _shift),
     }
 )
 """Every law of eviction solvers by its name."""

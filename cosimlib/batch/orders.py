@@ -191,6 +191,11 @@ def check_known(workload: Workload, column: str) -> None:
         )
 
 
+def seen(workload: Workload) -> list[str]:
+    """The columns that a scheduler may see."""
+    return [column for column in workload.jobs if column not in KNOWN_AFTERWARDS]
+
+
 def _named_rank(jobs: JobArrays, order: str) -> np.ndarray:
     """One rank per job, equal where `order` is silent, as where ranks depend on time."""
     r, n = jobs.requested_time, jobs.nodes.astype(np.float64)
@@ -258,7 +263,7 @@ def _asking(workload: Workload, order: Callable) -> Callable[[np.ndarray, float]
     def ranks(numbers: np.ndarray, now: float) -> np.ndarray:
         values = _asked(workload, order, known.iloc[numbers], now)
         if values.dtype.kind not in "iuf" or np.isnan(values).any():
-            _check_numbers(workload, "order", values, numbers)
+            _check_numbers(workload, "order", values, numbers, f", asked at t={now:.15g}")
         return values.astype(np.float64)
 
     return ranks
@@ -273,7 +278,21 @@ def _asked(workload: Workload, order: Callable, table: pd.DataFrame, *moment: fl
         missing = error.args[:1] if isinstance(error, KeyError) else (error.name,)
         check_known(workload, str(*missing))
         raise
-    return _values(workload, values, table.index)
+    when = "".join(f" at t={now:.15g}" for now in moment)
+    if values is None or np.ndim(values) != 1:
+        raise InvalidWorkloadError(
+            f"{workload.name}: the function order returns {_short(values)}{when}; expected one "
+            f"number per job, {len(table)}"
+        )
+    return _values(workload, values, table.index, when)
+
+
+def _short(value: Any) -> str:
+    """A number or text as it is; of all else the type, and the shape of an array."""
+    if value is None or isinstance(value, str) or check.is_number(value):
+        return repr(value)
+    shape = f" of the shape {np.shape(value)}" if isinstance(value, np.ndarray) else ""
+    return f"what is of type {type(value).__name__}{shape}"
 
 
 def _own_rank(workload: Workload, order: Order) -> np.ndarray:
@@ -292,10 +311,12 @@ def _own_rank(workload: Workload, order: Order) -> np.ndarray:
     return -rank if name in GREATEST_FIRST else rank
 
 
-def _check_numbers(workload: Workload, name: str, values: np.ndarray, numbers: np.ndarray) -> None:
+def _check_numbers(
+    workload: Workload, name: str, values: np.ndarray, numbers: np.ndarray, when: str = ""
+) -> None:
     """Raise for the first of some jobs whose value is no number."""
-    expected = "a number, to order the queue by"
-    if values.dtype.kind == "f":
+    expected = f"a number, to order the queue by{when}"
+    if values.dtype.kind == "f" and workload.jobs["requested_time"].isna().any():
         expected += "; prepare_workload fills in requested_time where most are known"
     elif values.dtype.kind not in "iu":
         values = values.astype(object)
@@ -313,8 +334,9 @@ def _check_numbers(workload: Workload, name: str, values: np.ndarray, numbers: n
 def _column(workload: Workload, name: str) -> np.ndarray:
     """The values of a column of the workload that a scheduler may know."""
     check_known(workload, name)
-    check.that("order", name, name in workload.jobs or name in GREATEST_FIRST, EXPECTED)
-    return workload.column(name).to_numpy()
+    expected = f"{EXPECTED}; the columns are {', '.join(seen(workload))}"
+    check.that("order", name, name in workload.jobs, expected, where=workload.name)
+    return workload.jobs[name].to_numpy()
 
 
 def values_by_job(workload: Workload, order: pd.Series | np.ndarray) -> np.ndarray:
@@ -328,7 +350,9 @@ def values_by_job(workload: Workload, order: pd.Series | np.ndarray) -> np.ndarr
     return _values(workload, order, workload.jobs.index)
 
 
-def _values(workload: Workload, order: pd.Series | np.ndarray, index: pd.Index) -> np.ndarray:
+def _values(
+    workload: Workload, order: pd.Series | np.ndarray, index: pd.Index, when: str = ""
+) -> np.ndarray:
     """The values of an array in order of jobs, those of a series by its index."""
     expected = f"one number per job, {len(index)}"
     if isinstance(order, pd.Series) and order.index.equals(index):
@@ -342,7 +366,7 @@ def _values(workload: Workload, order: pd.Series | np.ndarray, index: pd.Index) 
         fine = False
     if not fine:
         raise InvalidWorkloadError(
-            f"{workload.name}: order has the shape {values.shape}; expected {expected}"
+            f"{workload.name}: order has the shape {values.shape}{when}; expected {expected}"
         )
     return values
 

@@ -21,6 +21,7 @@ from typing import Any
 import numba
 import numpy as np
 import pandas as pd
+from numba.core.errors import TypingError
 from numba.extending import is_jitted
 
 from cosimlib import checks as check
@@ -28,14 +29,14 @@ from cosimlib.batch import loop
 from cosimlib.batch.decisions import NO_STARTS, InvalidDecisionError, decision
 from cosimlib.batch.loop import Tables, Timetable
 from cosimlib.batch.machine import Machine
-from cosimlib.batch.orders import Prepared, check_known, schedule_of
+from cosimlib.batch.orders import Prepared, check_known, schedule_of, seen
 from cosimlib.batch.queue import SUBMITTED
 from cosimlib.batch.state import Capacity, Running, State, Waiting
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
 from cosimlib.display import count
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
-from cosimlib.workload import OPTIONAL_COLUMNS, InvalidWorkloadError, Workload, check_run
+from cosimlib.workload import InvalidWorkloadError, Workload, check_run
 
 Policy = Callable[[State], Any]
 
@@ -114,6 +115,11 @@ def simulate(
         status, position, wake = decide(policy, machine, tables, *shown, run.total_nodes)
     except InvalidDecisionError as error:
         raise InvalidDecisionError(f"{_where(name, machine)} {error}") from None
+    except TypingError as error:
+        raise TypingError(
+            f"Numba cannot compile the policy {name!r}; without numba.njit, Python names what is "
+            f"wrong in a line. Numba says:\n{error}"
+        ) from None
     except Exception as error:
         if machine.state.now > -np.inf:
             error.add_note(f"raised by {_where(name, machine)}")
@@ -217,12 +223,11 @@ def timetable_of(calendar: Calendar, total_nodes: int) -> Timetable:
 def _numbers(workload: Workload, column: str) -> np.ndarray:
     """A column that a scheduler may know, as numbers."""
     check_known(workload, column)
-    known = dict.fromkeys([*workload.jobs.columns, *OPTIONAL_COLUMNS])
-    if column not in known:
+    if column not in workload.jobs:
         raise InvalidWorkloadError(
-            f"{workload.name}: no column {column!r}; expected one of {', '.join(known)}"
+            f"{workload.name}: no column {column!r}; expected one of {', '.join(seen(workload))}"
         )
-    values = workload.column(column)
+    values = workload.jobs[column]
     if pd.api.types.is_numeric_dtype(values.dtype):
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     return pd.factorize(values)[0].astype(np.float64)

@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from cosimlib.eviction.plan import EvictionPlan
 
 RULES = ("actions", "nodes", "time", "proof", "table")
-PROVING = ("dynamic", "as printed", "backtracking", "overlapping", "blocked", "gpus")
-"""Solvers that prove the optimum. `as printed` is Algorithm 1 to the letter, of notebook 1."""
+NAMED = ("dynamic", "backtracking", "overlapping", "blocked")
+"""Solvers that prove the optimum, and that `solve` knows by name."""
+PROVING = (*NAMED, "as printed", "gpus")
+"""All solvers that prove the optimum. `as printed` is Algorithm 1 to the letter, of notebook 1, and
+`gpus` is `gpus.solve_gpus`."""
 COLUMNS = {"nodes": "nodes", "loss": "loss", "app_steps": "app_time", "sys_steps": "sys_time"}
 """The column of a problem's table that each of its arrays comes from."""
 
@@ -156,7 +159,7 @@ def _check_proof(plan: "EvictionPlan") -> None:
         row = int(plan.proven.argmax())
         message = (
             f"the plan is said to be proven optimal; expected proven=False, as only "
-            f"{', '.join(PROVING)} prove it"
+            f"the solvers {', '.join(NAMED)} prove it"
         )
         _refuse(plan, row, message, None, rule="proof")
 

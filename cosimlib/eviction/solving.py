@@ -107,16 +107,33 @@ def solver_of(solver: Any, /, *, name: str = "", **knobs: Any) -> tuple[str, Sol
     """
     if isinstance(solver, str):
         check.choice("solver", solver, SOLVERS)
+        _check_knobs(solver, SOLVERS[solver], knobs)
         return name or solver, partial(_planned, partial(SOLVERS[solver], **knobs), solver)
     if inspect.isclass(solver):
         expected = f"an object of the class, such as {solver.__name__}()"
         check.that("solver", solver, False, expected)
     check.that("solver", solver, callable(solver), A_SOLVER)
     name = name or function_name(solver)
+    _check_knobs(name, solver, knobs)
     function = partial(solver, **knobs) if knobs else solver
     needed = _needed_arguments(function)
     check.that("solver", solver, needed in (1, 2), A_SOLVER)
     return name, partial(_asked if needed == 2 else _planned, function, name)
+
+
+def _check_knobs(name: str, function: Callable, knobs: dict[str, Any]) -> None:
+    """Raise an error for a keyword argument that a function does not take."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    known = [each.name for each in parameters[1:] if each.kind in by_name]
+    known = [each for each in known if each != "deadline"]
+    takes_any = any(each.kind == each.VAR_KEYWORD for each in parameters)
+    expected = f"one of {', '.join(map(repr, known))}" if known else "none, as it takes none"
+    for knob in knobs:
+        check.that("argument", knob, takes_any or knob in known, expected, where=name)
 
 
 def _needed_arguments(function: Callable) -> int:
@@ -155,7 +172,7 @@ def _asked(function: Callable, name: str, problem: EvictionProblem) -> EvictionP
         try:
             actions = function(problem, deadline)
         except Exception as error:
-            error.add_note(f"raised by {name} by {deadline:.15g} s")
+            error.add_note(f"raised by the solver {name!r} at deadline {deadline:.15g} s")
             raise
         spent += time.perf_counter() - begin
         response_time[row] = spent
@@ -170,12 +187,17 @@ def _numbers(actions: Any, problem: EvictionProblem, name: str, deadline: float)
     jobs = problem.jobs.index
     where = f"{name} by {deadline:.15g} s"
     if isinstance(actions, pd.Series):
-        if not (actions.index.is_unique and len(actions) == len(jobs)):
+        repeated = actions.index[actions.index.duplicated()]
+        if len(repeated):
+            _refuse(f"{where}: job {repeated[0]} is in the index more than once", deadline)
+        if len(actions) != len(jobs):
             _refuse(f"{where}: {len(actions)} actions for {len(jobs)} jobs", deadline)
         missing = jobs.difference(actions.index)
         if len(missing):
             _refuse(f"{where}: job {missing[0]} is not in the index", deadline, missing[0])
         actions = actions.loc[jobs]
+    if isinstance(actions, dict | set | frozenset):
+        _refuse(f"{where}: it returns a {type(actions).__name__}", deadline)
     if isinstance(actions, str) or not hasattr(actions, "__len__"):
         _refuse(f"{where}: it returns {actions!r}", deadline)
     if len(actions) != len(jobs):

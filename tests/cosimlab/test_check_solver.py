@@ -101,7 +101,7 @@ def claims(problem):
         (rounds_down, "time", "the sys checkpoint of job 0 is written at 60 s"),
         (claims, "optimum", "by 0 s it loses 0 node-hours; the optimum loses 1"),
         (by_rows, "permutation", "node-hours; with the rows of jobs in reverse"),
-        (draws, "shift", "node-hours; in a second run"),
+        (draws, "repeat", "node-hours; in a second run"),
     ],
 )
 def test_seeded_faults_are_found_and_shown_small(solver, law, message):
@@ -136,7 +136,7 @@ def test_problems_without_ties_have_none_and_all_have_their_edges():
 
 
 def test_a_problem_has_no_clock():
-    """The law of a shift in time: the same jobs sixteen days later are the same problem."""
+    """Why no law shifts the clock: the same jobs sixteen days later are the same problem."""
     jobs = {"run_time": [7000.0, 9000.0, 5000.0], "nodes": [3, 2, 4]}
     system = System("ten", {"main": 10}, 1, 64.0, 5.0, 1.0)
 

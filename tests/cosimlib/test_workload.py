@@ -56,6 +56,18 @@ def test_a_workload_may_be_empty_and_numbers_may_come_as_text():
     assert Workload(jobs(run_time=["10", "0", "3.5"])).jobs["run_time"].tolist() == [10, 0, 3.5]
 
 
+def test_a_name_of_a_column_stands_once():
+    jobs = pd.DataFrame({"submit_time": [0], "run_time": [1], "nodes": [1]})
+    twice = pd.concat([jobs, jobs[["nodes"]]], axis=1)
+    with pytest.raises(InvalidWorkloadError, match="mine: several columns are called 'nodes'"):
+        Workload(twice, "mine")
+
+
+def test_the_summary_of_no_jobs_says_unknown_once_a_row():
+    jobs = pd.DataFrame({"submit_time": [], "run_time": [], "nodes": []})
+    assert "run time   unknown" in str(Workload(jobs))
+
+
 @pytest.mark.parametrize("column", ["submit_time", "run_time", "nodes"])
 def test_a_column_that_must_be_there(column):
     message = f"^W: no column '{column}'; expected submit_time, run_time, nodes"

@@ -1,5 +1,6 @@
 """Comparisons with intervals: numbers, pairs, words, and the same numbers wherever computed."""
 
+import warnings
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +12,7 @@ import cosimlib as cs
 from cosimlab import comparison
 from cosimlab.comparison import MEASURES, compare
 from cosimlab.comparison.intervals import WHOLE, in_unit, interval_level, interval_table, widen
-from cosimlab.comparison.run import compare_where_possible, contestants
+from cosimlab.comparison.run import SlowPolicyWarning, compare_where_possible, contestants
 from cosimlib import policies, synthetic
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.batch import simulate_easy, simulate_fcfs
@@ -479,3 +480,12 @@ def test_logs_that_cannot_be_compared_are_refused(log):
     unknown = Workload(log.jobs.assign(requested_time=np.nan), "without requests", log.machine)
     with pytest.raises(InvalidWorkloadError, match="has no requested_time"):
         compare(unknown, ["EASY"])
+
+
+def test_a_policy_that_is_not_compiled_is_said_to_take_long(log, monkeypatch):
+    monkeypatch.setattr("cosimlab.comparison.run.SLOW", 0.0)
+    with pytest.warns(SlowPolicyWarning, match=r"2 replicates will take about .* as 'greedy' is"):
+        compare(log, ["FCFS", greedy], replicates=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SlowPolicyWarning)
+        compare(log, ["FCFS", "EASY"], replicates=2)

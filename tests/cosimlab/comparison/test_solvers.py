@@ -150,11 +150,21 @@ def test_a_workload_has_its_recorded_starts_or_those_of_easy():
         compare_solvers(["greedy"], recorded, nodes=64)
 
 
+def test_a_logs_name_is_refused_with_what_reads_it():
+    with pytest.raises(TypeError, match=r"log is 'KTH-SP2'; .*cs\.prepare_schedule gives"):
+        compare_solvers(["greedy"], "KTH-SP2", nodes=4)
+
+
 @pytest.mark.parametrize(
     ("solvers", "options", "error", "message"),
     [
-        (["greedy", "greedy"], {}, ArgumentError, "solvers='greedy'; expected each solver once"),
-        ({"optimum": "greedy"}, {}, ArgumentError, "none named 'optimum'"),
+        (
+            ["greedy", "greedy"],
+            {},
+            ArgumentError,
+            "name of a solver='greedy'; expected names that differ, .*: give a dict of solvers",
+        ),
+        ({"optimum": "greedy"}, {}, ArgumentError, "none of them 'optimum'"),
         ([], {}, ArgumentError, "expected at least one"),
         ("greedy", {}, ArgumentError, "a list or dict of solvers"),
         (["greedy"], {"nodes": 10}, ArgumentError, "ten: nodes=10; expected a whole number from 1"),

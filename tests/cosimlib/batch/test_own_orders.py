@@ -108,7 +108,6 @@ def test_a_column_is_lowest_first_and_ties_go_to_the_job_submitted_first(simulat
 
 def test_priority_is_greatest_first_for_more_is_more_urgent():
     assert sequence(three(priority=[1, 1, 5, 2]), "priority") == [0, 2, 3, 1]
-    assert sequence(three(), "priority") == [0, 1, 2, 3]
     given_as_numbers = three(priority=[1, 1, 5, 2]).jobs["priority"]
     assert sequence(three(), given_as_numbers) == [0, 1, 3, 2]
 
@@ -190,8 +189,29 @@ def test_an_unknown_column_is_refused_by_name(simulate):
         simulate(three(), System.of(NODES), order="urgency")
 
 
+@pytest.mark.parametrize("column", ["priority", "user", "memory"])
+def test_a_declared_column_that_the_workload_lacks_is_refused_like_any_other(column):
+    message = f"three: order='{column}'; .* the columns are submit_time, requested_time, nodes$"
+    with pytest.raises(ValueError, match=message):
+        simulate_easy(three(), System.of(NODES), order=column)
+
+
+def test_what_an_order_function_returns_is_named_with_the_moment():
+    for order, message in (
+        (lambda jobs: None, "three: the function order returns None; expected one number per job"),
+        (lambda jobs, now: 5, "three: the function order returns 5 at t=0; expected one number"),
+        (lambda jobs, now: [1, 2, 3, 4, 5], r"order has the shape \(5,\) at t=0; expected one"),
+        (
+            lambda jobs, now: jobs["nodes"] * np.nan,
+            r"job 0 has order=nan; expected a number, to order the queue by, asked at t=0$",
+        ),
+    ):
+        with pytest.raises(InvalidWorkloadError, match=message):
+            simulate_easy(three(), System.of(NODES), order=order)
+
+
 def test_no_jobs_have_any_order():
-    nothing = three().keep(np.zeros(4, bool), "all")
+    nothing = three(priority=1.0).keep(np.zeros(4, bool), "all")
     for order in ("priority", "nodes", np.array([]), pd.Series([], dtype=float)):
         assert sequence(nothing, order) == []
 
@@ -288,8 +308,8 @@ def test_functions_do_not_see_what_is_known_only_afterwards(simulate, column):
     [
         (lambda: 1, ValueError, "expected a function of one argument, the jobs' table; or of two"),
         (lambda a, b, c: a, ValueError, "expected a function of one argument"),
-        (lambda jobs: 5, InvalidWorkloadError, r"shape \(\); expected one number per job, 4"),
-        (lambda jobs, now: [1], InvalidWorkloadError, r"shape \(1,\); expected one number per job"),
+        (lambda jobs: 5, InvalidWorkloadError, r"order returns 5; expected one number per job, 4"),
+        (lambda jobs, now: [1], InvalidWorkloadError, r"shape \(1,\) at t=10; expected one number"),
         (
             lambda jobs, now: jobs["submit_time"].where(jobs.index != 2),
             InvalidWorkloadError,

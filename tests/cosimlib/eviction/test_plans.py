@@ -242,7 +242,9 @@ def test_the_wrong_plans_of_the_first_outside_review(problem):
         plan(zeros + APP)
     with pytest.raises(InfeasiblePlanError, match="bad by 0 s: job 7 has action 9"):
         plan(zeros + 9)
-    with pytest.raises(InfeasiblePlanError, match=r"said to be proven .* only dynamic"):
+    with pytest.raises(
+        InfeasiblePlanError, match=r"as only the solvers dynamic, .*, blocked prove"
+    ):
         plan(zeros + KILL, proven=ones)
     with pytest.raises(InfeasiblePlanError, match="proven is of type list"):
         plan(zeros + KILL, proven=[False] * 6)
@@ -328,7 +330,8 @@ def test_solvers_by_name_and_functions_of_a_problem(problem):
         ("kill", "it returns 'kill'"),
         (None, "it returns None"),
         (pd.Series("kill", index=[7, 8, 1]), "job 9 is not in the index"),
-        (pd.Series("kill", index=[7, 8, 8]), "3 actions for 3 jobs"),
+        (pd.Series("kill", index=[7, 8, 8]), "job 8 is in the index more than once"),
+        ({7: "kill", 8: "kill", 9: "kill"}, "it returns a dict; expected one action per job"),
         (["keep", "keep", "kill"], "mine by 0 s: 32 nodes are freed; .* 64 needed.* as job 7"),
         (["app", "keep", "keep"], "mine by 0 s: the app checkpoint of job 7 is written at 120 s"),
         (["kill", "keep", "sys"], r"mine by 0 s: job 9 has no sys checkpoint \(sys_time=inf\)"),
@@ -337,6 +340,17 @@ def test_solvers_by_name_and_functions_of_a_problem(problem):
 def test_actions_that_are_refused_name_solver_deadline_job_and_rule(problem, actions, message):
     with pytest.raises(InfeasiblePlanError, match=message):
         solve(problem, lambda problem, deadline: actions, name="mine")
+
+
+def test_a_parameter_that_a_solver_does_not_take_is_refused_by_name(problem):
+    with pytest.raises(ArgumentError, match=r"^kill_all: argument='weight'; expected none, as it"):
+        solve(problem, kill_all, weight=2)
+    with pytest.raises(
+        ArgumentError, match=r"^Cautious: argument='weight'; expected one of 'action'"
+    ):
+        solve(problem, Cautious(), weight=2)
+    with pytest.raises(ArgumentError, match="argument='weight'; expected"):
+        solve(problem, "greedy", weight=2)
 
 
 def test_what_is_no_solver_is_refused(problem):
@@ -366,7 +380,7 @@ def test_an_error_of_your_own_solver_says_when_it_was_raised(problem):
 
     with pytest.raises(AssertionError) as error:
         solve(problem, fails_later)
-    assert error.value.__notes__ == ["raised by fails_later by 120 s"]
+    assert error.value.__notes__ == ["raised by the solver 'fails_later' at deadline 120 s"]
 
 
 def test_a_solver_that_changes_the_problem_is_refused(problem):
