@@ -404,7 +404,7 @@ def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
     title = title or f"{jobs} {deciding}: a decision that {witness.rule} would not make"
     theme.style(picture, title=title, height=480, barmode="overlay", margin={"t": 90})
     picture.update_xaxes(range=[(first - now) / unit, (last - now) / unit])
-    picture.update_xaxes(title=f"{name} from the decision at {now:,.15g} s", row=2)
+    picture.update_xaxes(title=f"{name} from the decision at {round(now, 3):,.15g} s", row=2)
     return captioned(picture, f"{witness.sentence[0].upper()}{witness.sentence[1:]}.")
 
 

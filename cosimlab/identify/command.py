@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import plotly.graph_objects as go
 
 from cosimlab.figures import plot_witness
+from cosimlab.figures.publishing import CaptionedFigure
 from cosimlab.identify.identification import identify
 from cosimlab.identify.printed import UNITS
 from cosimlib import checks as check
@@ -84,7 +84,7 @@ def _check_ending(figure: str | None) -> None:
             import kaleido  # noqa: F401  Plotly needs it
 
 
-def _write(figure: go.Figure, path: Path) -> None:
+def _write(figure: CaptionedFigure, path: Path) -> None:
     """Write a figure as a page or as an image, as the ending says."""
     if path.suffix.lower() == PAGE:
         figure.write_html(path)
