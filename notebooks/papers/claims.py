@@ -13,9 +13,11 @@ before the statistic, one is enough.
   seeds. It holds if the interval lies within the limits, fails if it lies outside, and is unknown
   if it contains a limit. So "the same" needs a margin on both sides, and more seeds only decide
   more. One number decides alone. ``mean, 99 %`` has another level than 95 %.
-- ``prediction``: a printed number, which is one draw like ours. It holds if the prediction interval
-  of one more seed meets the limits, and fails if not. It is unknown with one seed, and if half of
-  the interval is wider than the printed number is from 0.
+- ``prediction``: a printed number, which is one draw like ours. It holds if the 95 % prediction
+  interval of one more seed meets the limits, and fails if that of the rule's level does not. Where
+  many numbers are printed, a level above 95 % keeps one from failing by chance; it makes none hold,
+  so that a number between the two intervals is unknown. It is unknown, too, with one seed, and if
+  the interval contains 0, for then the seeds do not even tell the number's sign.
 - ``none``: nothing printed could decide it; it is unknown.
 
 A paper's words may leave something open, such as which backfilling it simulated. Each choice that
@@ -238,9 +240,12 @@ def _judge(rule: Rule, values: np.ndarray) -> str:
         return "holds" if within.all() else "fails"
     if rule.statistic == "prediction":
         _, low, high = interval(rule, values)
-        if not high - low <= abs(limits.least + limits.most):
+        if low <= 0 <= high:
             return "unknown"
-        return "holds" if low <= limits.most and high >= limits.least else "fails"
+        if not _meets(limits, low, high):
+            return "fails"
+        _, low, high = interval(rule._replace(level=LEVEL), values)
+        return "holds" if _meets(limits, low, high) else "unknown"
     no_logarithm = rule.statistic == "geometric mean" and values.min() <= 0
     if values.size == 1 or not np.isfinite(values).all() or no_logarithm:
         return "holds" if within.all() else "unknown" if within.any() else "fails"
@@ -250,6 +255,11 @@ def _judge(rule: Rule, values: np.ndarray) -> str:
     outside = high < limits.least or low > limits.most
     touching = limits.open and (high == limits.least or low == limits.most)
     return "fails" if outside or touching else "unknown"
+
+
+def _meets(limits: Limits, low: float, high: float) -> bool:
+    """Whether an interval and the limits have a number in common."""
+    return low <= limits.most and high >= limits.least
 
 
 def _together(found: list[str], some: bool) -> str:
@@ -297,7 +307,11 @@ def _undecided(rule: Rule, named: Mapping[str, Sequence[float]]) -> str:
     of = f" of {name}" if name else ""
     true = sum(map(rule.limits.hold, values))
     if rule.statistic == "prediction":
-        return f"{len(values)} seeds{of} scatter by more than the printed number is from 0"
+        _, low, high = interval(rule, values)
+        if low <= 0 <= high:
+            return f"the interval{of} of one more seed contains 0"
+        level = percent(rule.level, 1)
+        return f"the printed number{of} lies between the intervals of 95 % and of {level}"
     if not np.isfinite(values).all():
         return f"true{of} with {true} of {len(values)} seeds"
     return f"the interval{of} over {len(values)} seeds contains the limit ({rule.words})"

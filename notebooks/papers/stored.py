@@ -11,8 +11,9 @@ where the row was stored before there were fingerprints; then it is not compared
 
 `data/verdicts-history.csv` has every verdict that was ever stored, with its rule. Its column
 `revised` says what was changed after an earlier result of the same claim had been seen: ``rule``
-(statistic, limits, data or readings), ``runs`` (their days or seeds), ``measure`` (entered by
-hand), ``no``, or ``not known`` (before rules were in a file).
+(statistic, limits, data or readings), ``runs`` (their days or seeds), both (``rule, runs``),
+``measure`` (entered by hand, alone or after these), ``no``, or ``not known`` (before rules were in
+a file).
 """
 
 import hashlib
@@ -274,9 +275,8 @@ def _replaced(kept: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
 
 def _revised(last: pd.Series, row: Any) -> str:
     """What a new verdict has changed against the last one that was stored of its claim."""
-    if last["rule"] != row.rule:
-        return "rule"
-    return "no" if last["data"] == row.data else "runs"
+    changed = {"rule": last["rule"] != row.rule, "runs": last["data"] != row.data}
+    return ", ".join(name for name, differs in changed.items() if differs) or "no"
 
 
 def _read(path: Path) -> pd.DataFrame:

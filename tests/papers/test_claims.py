@@ -87,6 +87,25 @@ def test_the_prediction_interval_is_of_one_more_seed():
     assert interval(one, [2.0, 3.0, 4.0]) == pytest.approx((3.0, -1.9684, 7.9684), abs=1e-3)
 
 
+def test_a_wider_level_of_a_prediction_keeps_a_number_from_failing_and_makes_none_hold():
+    """Mean 3, s = 1, 3 seeds: from −1.97 to 7.97 at 95 %; 10 added to both keeps 0 outside."""
+    values = [12.0, 13.0, 14.0]
+    assert judged("prediction", "17 ± 0.5", values) == "holds"
+    assert judged("prediction", "18.5 ± 0.1", values) == "fails"
+    assert judged("prediction, 99 %", "18.5 ± 0.1", values) == "unknown"
+    assert judged("prediction, 99 %", "17 ± 0.5", values) == "holds"
+    assert judged("prediction, 99 %", "40 ± 0.5", values) == "fails"
+    samples = Samples(values, why="explained")
+    between = decide(samples, rule("prediction, 99 %", "18.5 ± 0.1")).why
+    assert between == "the printed number lies between the intervals of 95 % and of 99.0 %"
+
+
+def test_a_prediction_that_may_have_either_sign_is_unknown():
+    found = decide(Samples([0.01, 0.02, 0.03], why="w"), rule("prediction", "0.038 ± 0.0005"))
+    assert found.verdict == "unknown"
+    assert found.why == "the interval of one more seed contains 0"
+
+
 @pytest.mark.parametrize("seeds", [5, 20, 80])
 def test_more_seeds_do_not_make_a_printed_number_hold(seeds):
     """Two and a half standard deviations away it fails in most draws, however many seeds are."""

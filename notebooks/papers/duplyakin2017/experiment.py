@@ -113,13 +113,32 @@ Simulate = Callable[[Workload, System], Schedule]
 Waste = Mapping[str, pd.DataFrame]
 """By policy, node-seconds wasted per state and grace period, as of `wasted_cycles`."""
 FIRST_FIT = partial(simulate_first_fit, decide="per_event")
-SCHEDULERS: Mapping[str, Simulate] = {"EASY": simulate_easy, "first fit": FIRST_FIT}
-"""First come, first served with backfilling: around the head's reservation, and without one."""
 FOUR = ["RANDOM", "FIFO", "LIFO", "PAP"]
 """The policies without priorities."""
 CLASSES: Mapping[str, str] = {"bigmem": "queue", "gaussian": "application"}
 """The classes of high priority, and the column that names each."""
 MEDIAN_REQUEST = 19.2
+"""Median of requested ÷ run times of PEREGRINE, as the paper prints it."""
+
+
+class Backfilling(NamedTuple):
+    """A scheduler; the median of requested ÷ run times, by default that of the setting."""
+
+    simulate: Simulate
+    request_factor: float | None = None
+
+
+SCHEDULERS: Mapping[str, Backfilling] = {
+    "EASY": Backfilling(simulate_easy),
+    "first fit": Backfilling(FIRST_FIT),
+    "conservative": Backfilling(simulate_conservative),
+    "EASY, long requests": Backfilling(simulate_easy, MEDIAN_REQUEST),
+}
+"""Readings of "First-Come-First-Served job scheduling with backfilling" (`data/readings.csv`).
+
+A reservation for the head of the queue, none, or one for every job; and, of the first, one that
+rests on requested times instead of run times.
+"""
 
 
 class Assumption(NamedTuple):
@@ -150,7 +169,7 @@ class Setting(NamedTuple):
     """Parameters of the evaluation.
 
     The paper's N `nodes` and P `preempted`; the `priority` of a class; the grace period (s) of the
-    waste by priority and of sequences; the median of requested ÷ run times.
+    waste by priority in figures and of sequences; the median of requested ÷ run times.
     """
 
     nodes: int = 20
@@ -185,12 +204,17 @@ class Inputs(NamedTuple):
 
 
 class Schedules(NamedTuple):
-    """Of HTC and of PEREGRINE on N nodes, of PEREGRINE on 10 N, and with each class preferred."""
+    """Of HTC and of PEREGRINE on N nodes, of PEREGRINE on 10 N, and with each class preferred.
+
+    `half` is of PEREGRINE's jobs that fit on half of the nodes, as in figure 5, with bigmem
+    preferred.
+    """
 
     htc: Schedule
     peregrine: Schedule
     larger: Schedule
     preferred: Mapping[str, Schedule]
+    half: Schedule
 
 
 def paper_inputs(trace: str | Path = "") -> Inputs:
@@ -221,8 +245,12 @@ def describe(workloads: Mapping[str, Workload]) -> pd.DataFrame:
 def simulate(
     workloads: Mapping[str, Workload], setting: Setting, scheduler: str = "EASY"
 ) -> Schedules:
-    """Schedule HTC and PEREGRINE by one of `SCHEDULERS`."""
-    run, system, batch = SCHEDULERS[scheduler], System.of(setting.nodes), workloads["PEREGRINE"]
+    """Schedule HTC and PEREGRINE by one of `SCHEDULERS`.
+
+    Requested times are those of the workloads; `draw_for` draws those of a scheduler.
+    """
+    run, batch = SCHEDULERS[scheduler].simulate, workloads["PEREGRINE"]
+    system = System.of(setting.nodes)
     schedule = run(batch, system)
     # Priorities are the preemption policy's: jobs are scheduled as without them.
     preferred = {
@@ -230,7 +258,23 @@ def simulate(
         for name, by in CLASSES.items()
     }
     larger = run(batch, System.of(10 * setting.nodes))
-    return Schedules(run(workloads["HTC"], system), schedule, larger, preferred)
+    few = setting.nodes // 2
+    narrow = fitting(preferred["bigmem"].workload, few)
+    half = run(narrow, System.of(few))
+    return Schedules(run(workloads["HTC"], system), schedule, larger, preferred, half)
+
+
+def fitting(workload: Workload, nodes: int) -> Workload:
+    """The jobs that fit on so many nodes."""
+    return workload.keep(workload.jobs["nodes"] <= nodes, "wider than the partition")
+
+
+def draw_for(
+    scheduler: str, inputs: Inputs, setting: Setting, *, seed: int = 0
+) -> dict[str, Workload]:
+    """HTC and PEREGRINE with the requested times that one of `SCHEDULERS` reads."""
+    factor = SCHEDULERS[scheduler].request_factor
+    return inputs.draw(request_factor=factor or setting.request_factor, seed=seed)
 
 
 def assume(assumption: str, inputs: Inputs, setting: Setting, seed: int) -> Schedule:
@@ -287,20 +331,21 @@ def waste_by_priority(
     setting: Setting,
     *,
     moments: np.ndarray | None = None,
-    taken: np.ndarray | None = None,
+    taken: Mapping[str, np.ndarray] | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Node-seconds that a preemption would waste, by state, of `high` and `default` priority.
 
-    Columns are (policy, priority), of PAP and PAP+; high is any priority above 1. `taken` is that
-    of PAP, where it is known.
+    Columns are (policy, priority), of PAP and PAP+; high is any priority above 1. `taken` has what
+    `taken_jobs` gives of each policy, where it is known.
     """
     at = execution_states(schedule) if moments is None else moments
     high = schedule.workload.column("priority").to_numpy(np.float64) > 1
     knobs: dict[str, Any] = {"moments": at, "preempted": setting.preempted, "seed": seed}
+    known = taken or {}
     jobs = {
-        "PAP": taken_jobs(schedule, policy="PAP", **knobs) if taken is None else taken,
-        "PAP+": taken_jobs(schedule, policy="PAP+", **knobs),
+        policy: known[policy] if policy in known else taken_jobs(schedule, policy=policy, **knobs)
+        for policy in ("PAP", "PAP+")
     }
     periods = [setting.grace_period]
     columns = {

@@ -22,7 +22,7 @@ from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
-from papers.duplyakin2017.experiment import TABLE_1, describe
+from papers.duplyakin2017.experiment import TABLE_1, describe, fitting
 from papers.duplyakin2017.measures import LONG, OTHERS, SHORT, Waste, summarize, waste
 
 POINTS = 400
@@ -83,8 +83,7 @@ class Example(NamedTuple):
 
 def example(preferred: Workload, nodes: int) -> Example:
     """Vectors under PAP and PAP+ over a tenth of a schedule, where most jobs are preferred."""
-    narrow = preferred.keep(preferred.jobs["nodes"] <= nodes, "wider than the partition")
-    schedule = audit(simulate_easy(narrow, System.of(nodes)))
+    schedule = audit(simulate_easy(fitting(preferred, nodes), System.of(nodes)))
     high = schedule.jobs[schedule.jobs["priority"] > 1]
     starts, length = high["start_time"], max(schedule.end_time) / 10
     begin = max(starts, key=lambda at: starts.between(at, at + 0.9 * length).sum())

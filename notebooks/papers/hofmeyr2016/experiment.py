@@ -125,7 +125,7 @@ ON_NOISY_DAYS = (BATCH, SHARED, NOT_SPMD, NOT_SPMD_BATCH)
 
 RUNS = {
     "noise": [Run(policy, noise) for noise in (True, False) for policy in (*ON_NOISY_DAYS, EASY)],
-    "greatest overhead": [Run(UNLIMITED, overhead=OVERHEADS[-1])],
+    "greatest overhead": [Run(UNLIMITED, overhead=part) for part in (OVERHEADS[-1], 0.0)],
     "overheads": [Run(UNLIMITED, overhead=part) for part in (*OVERHEADS, LITTLE)],
     "sharing": [
         Run(policy) for policy in (BATCH, EASY, SHARED, NOT_SPMD, NOT_SPMD_BATCH, NOT_SPMD_EASY)
