@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlab.figures.elastic import period_name
 from cosimlib.display import percent
 from cosimlib.elastic import (
     GRACE_PERIODS,
@@ -26,7 +27,7 @@ from cosimlib.elastic import (
     taken_nodes,
 )
 from cosimlib.schedule import Schedule
-from cosimlib.units import DAY, HOUR
+from cosimlib.units import DAY
 from papers.claims import Samples
 from papers.duplyakin2017.experiment import (
     CLASSES,
@@ -722,7 +723,7 @@ def stale_vectors(ages: pd.DataFrame) -> Samples:
         return Samples(missing="one has no advantage over RANDOM, even with fresh vectors")
     left = advantage.loc[DAY] / advantage.loc[0.0]
     between = [
-        f"{age / HOUR:g} h: " + " / ".join(percent(each, 0) for each in kept)
+        f"{period_name(age)}: " + " / ".join(percent(each, 0) for each in kept)
         for age, kept in _left_between(advantage).items()
     ]
     return Samples(
