@@ -18,6 +18,8 @@ PAGE = Path(__file__).with_name("readings.md")
 COLORS = {"holds": GREEN, "fails": VERMILION, "unknown": GREY, "by construction": SKY}
 MARKS = {"holds": "✓", "fails": "✗", "unknown": "?", "by construction": "="}
 NOT_RUN = "not run"
+FEW = 4
+"""Readings whose names have room in the picture."""
 
 
 def main() -> None:
@@ -68,49 +70,36 @@ def as_markdown(table: pd.DataFrame) -> str:
 
 
 def picture(table: pd.DataFrame) -> go.Figure:
-    """Claims by readings, colored by verdict, with a mark in each cell."""
+    """A bar per claim, parted into its readings, colored by verdict; few parts have their names."""
     table = table[table["verdict"] != NOT_RUN]
-    first = table.groupby(KEYS, sort=False).cumcount()
-    codes = {verdict: code for code, verdict in enumerate(COLORS)}
-    claims = (table["system"].str[0] + " " + table["claim"]).drop_duplicates().tolist()
-    columns = range(int(first.max()) + 1)
-    wide = table.assign(place=first, name=table["system"].str[0] + " " + table["claim"])
-    cells = wide.pivot(index="name", columns="place", values="verdict").reindex(claims)  # noqa: PD010
-    names = wide.pivot(index="name", columns="place", values="reading").reindex(claims)  # noqa: PD010
-    text = [
-        [
-            f"{MARKS[verdict]} {reading}" if isinstance(verdict, str) else ""
-            for verdict, reading in zip(cells.loc[claim], names.loc[claim], strict=True)
-        ]
-        for claim in claims
-    ]
-    steps = [
-        (edge, color)
-        for code, color in enumerate(COLORS.values())
-        for edge in (code / len(COLORS), (code + 1) / len(COLORS))
-    ]
+    table = table.assign(name=table["system"].str[0] + " " + table["claim"])
+    grouped = table.groupby("name", sort=False)
+    table = table.assign(place=grouped.cumcount(), parts=grouped["name"].transform("size"))
+    claims = table["name"].drop_duplicates().tolist()
     shown = lab.figures.theme.figure(
         title="Verdicts by reading of the paper's words", height=110 + 24 * len(claims), width=900
     )
-    shown.add_heatmap(
-        x=[f"reading {place + 1}" for place in columns],
-        y=claims,
-        z=cells.replace(codes).to_numpy(float),
-        zmin=-0.5,
-        zmax=len(COLORS) - 0.5,
-        colorscale=steps,
-        showscale=False,
-        text=text,
-        texttemplate="%{text}",
-        xgap=2,
-        ygap=2,
-    )
+    for _, rows in table.groupby("place"):
+        marks = rows["verdict"].map(MARKS)
+        shown.add_bar(
+            y=rows["name"],
+            x=1 / rows["parts"],
+            orientation="h",
+            marker={"color": rows["verdict"].map(COLORS), "line": {"color": "white", "width": 2}},
+            text=marks.where(rows["parts"] > FEW, marks + " " + rows["reading"]),
+            textposition="inside",
+            insidetextanchor="middle",
+            textfont={"color": "black"},
+            showlegend=False,
+        )
     for verdict, color in COLORS.items():
         entry = {"size": 12, "symbol": "square", "color": color}
         shown.add_scatter(
             x=[None], y=[None], mode="markers", marker=entry, name=f"{MARKS[verdict]} {verdict}"
         )
-    return shown.update_yaxes(autorange="reversed", automargin=True).update_xaxes(side="top")
+    shown.update_layout(barmode="stack", bargap=0.1)
+    shown.update_yaxes(categoryorder="array", categoryarray=claims[::-1], automargin=True)
+    return shown.update_xaxes(visible=False)
 
 
 if __name__ == "__main__":

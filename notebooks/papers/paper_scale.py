@@ -83,7 +83,7 @@ PARTS: dict[str, Part] = {
     "3-sharing": Part(1.6, lambda: _timesharing("sharing")),
     "3-overheads": Part(1.0, lambda: _timesharing("overheads", "greatest overhead")),
     "4-filling": Part(0.1, lambda: _notebook("4-filling")),
-    "5-elastic": Part(0.15, lambda: _notebook("5-elastic")),
+    "5-elastic": Part(0.2, lambda: _notebook("5-elastic")),
     "6-ondemand": Part(1.0, lambda: _notebook("6-ondemand")),
     "7-nodes": Part(0.05, lambda: _notebook("7-nodes")),
 }
