@@ -37,6 +37,12 @@ COLUMNS = (
     "high",
     "verdict",
 )
+NODES_HELD = {0.10: "73 %", 0.25: "89 %", -0.05: "96 %"}
+USER_HELD, TIMES_HELD, ALL_HELD = "93 %", "82 %", "87 %"
+"""Held-back cells in which the 90 % interval held the truth, by change (docs/what-if.md)."""
+TRIED_FACTOR, ALIKE = 0.9, 0.01
+"""Of run times; how near a change is to one that was tried."""
+NOTHING = "Nothing changes"
 WINS, LOSES, CANNOT_TELL, OPEN = "wins", "loses", "cannot tell", "open"
 
 
@@ -68,6 +74,9 @@ class WhatIf(Displayed):
     waits : pd.DataFrame
         One row per job that counts: `job` (row of the log), `recorded`, `same` and `changed` (s),
         the waits of the record and of both replays; `changed` is missing for jobs that are gone.
+    held_truth : str
+        In how many cells whose truth is known such intervals held it (docs/what-if.md); empty
+        without an interval.
     fit : float
         Mean wait of the replay on the same machine ÷ that recorded.
     latency : float
@@ -85,6 +94,7 @@ class WhatIf(Displayed):
     table: pd.DataFrame = field(repr=False)
     waiting: pd.DataFrame = field(repr=False)
     waits: pd.DataFrame = field(repr=False)
+    held_truth: str
     fit: float
     latency: float
     too_wide: pd.DataFrame = field(repr=False)
@@ -110,6 +120,10 @@ class WhatIf(Displayed):
         texts = {
             "answer": self.sentence,
             "waiting": ", ".join(parts),
+            "nodes free": (
+                f"{percent(held_share(self.waiting))} of the waited node-hours, of limited and "
+                f"held jobs; above {percent(rules.MOST_HELD)} more nodes would not help"
+            ),
             "latency": duration(self.latency),
             "same machine": f"{percent(self.fit)} of the recorded mean wait",
             "note": self.note,
@@ -185,7 +199,8 @@ def what_if(
     Raises
     ------
     ValueError
-        If the log's starts or machine are unknown, nothing changes, or an argument is out of range.
+        If the log's starts or machine are unknown, no change is named, or an argument is out of
+        range.
 
     Examples
     --------
@@ -194,7 +209,7 @@ def what_if(
     >>> log = cs.synthetic.with_estimates(cs.synthetic.lublin(5_000, load=0.6, seed=1))
     >>> answer = lab.what_if(cs.simulate_first_fit(log, log.machine), nodes="+10%")
     >>> answer.change
-    '10.2 % more nodes (141 in the place of 128)'
+    '10 % more nodes (141 in the place of 128)'
     >>> bool(answer.table["ratio"][0] < 1)
     True
     """
@@ -209,10 +224,13 @@ def what_if(
     gone = ~replays.counts & change.stays[kept]
     reason = _reason(replays, machine, fit) or _too_wide(jobs, gone) or _held(waiting, more_nodes)
     measured = not np.isfinite(change.limit)
+    held_truth = _held_truth(change, machine) if measured and not reason else ""
     table = _table(replays, answered=not reason, interval=measured, seed=int(seed))
     if gone.any():
         too_wide = count(int(gone.sum()), "job")
         notes.append(f"{too_wide} cannot run on the changed machine: see too_wide.")
+    if held_truth:
+        notes.append(f"Where the truth is known, such intervals held it in {held_truth}.")
     if not measured:
         notes.append("No interval: the error of the method was not measured for limits.")
     notes.append("Submissions do not react to shorter or longer waits.")
@@ -231,6 +249,7 @@ def what_if(
                 "changed": replays.changed,
             }
         ),
+        held_truth,
         fit,
         max(classes.latency for _, classes in replays.pools.values()),
         pd.DataFrame(
@@ -345,14 +364,38 @@ def _too_wide(workload: Workload, gone: np.ndarray) -> str:
 
 def _held(waiting: pd.DataFrame, more_nodes: bool) -> str:
     """That most waiting was held, or ""."""
-    held = waiting.iloc[[LIMITED, HELD]]
-    share = held["free_node_hours"].sum() / max(waiting["node_hours"].sum(), 1.0)
+    share = held_share(waiting)
     if share <= rules.MOST_HELD:
         return ""
     passed = f"{percent(share, 0)} of the waited node-hours passed while the job's nodes were free"
     return (
         f"more nodes would not help: {passed}" if more_nodes else f"most waiting is held: {passed}"
     )
+
+
+def held_share(waiting: pd.DataFrame) -> float:
+    """Share of the waited node-hours of *limited* and *held* jobs while their nodes were free."""
+    held = waiting.iloc[[LIMITED, HELD]]
+    return float(held["free_node_hours"].sum() / max(waiting["node_hours"].sum(), 1.0))
+
+
+def _held_truth(change: Change, machine: System) -> str:
+    """In how many of the cells whose truth is known the intervals of such a change held it."""
+    growth = sum(change.nodes.values()) / machine.total_nodes - 1
+    factors = np.unique(change.factor)
+    changed = (abs(growth) > 0, not change.stays.all(), bool((factors != 1).any()))
+    if sum(changed) != 1:
+        return f"{ALL_HELD} over all changes that were tried, of which this is none"
+    if changed[0]:
+        tried = {each: held for each, held in NODES_HELD.items() if (each > 0) == (growth > 0)}
+        same = [held for each, held in tried.items() if abs(growth - each) <= ALIKE]
+        listed = " and ".join(f"{held} at {each:+.0%}" for each, held in tried.items())
+        listed = listed.replace("%", " %").replace("  %", " %").replace("-", "−") + " nodes"
+        return same[0] if same else f"{listed} (this change was not tried)"
+    if changed[1]:
+        return f"{USER_HELD} without the largest user"
+    same_time = factors.size == 1 and abs(factors[0] - TRIED_FACTOR) <= ALIKE
+    return TIMES_HELD + f" at run times × {TRIED_FACTOR:g} (this was not tried)" * (not same_time)
 
 
 def _table(replays: _Replays, *, answered: bool, interval: bool, seed: int) -> pd.DataFrame:
@@ -488,6 +531,8 @@ def _sentence(change: Change, table: pd.DataFrame, reason: str) -> str:
     """The answer in words."""
     if reason.startswith("more nodes"):
         return f"{reason[0].upper()}{reason[1:]}."
+    if change.nothing and not reason:
+        return f"{NOTHING}: {change.nothing}."
     if reason:
         return f"No number for {change.text}: {reason}."
     row = table.iloc[0]

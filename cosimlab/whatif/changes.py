@@ -1,8 +1,9 @@
 """Changes of a machine and of its jobs, as `what_if` takes them."""
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, MINUTE
 from cosimlib.workload import Workload
 
-NODES = 'a whole number of nodes, a change such as "+10%", or a dict of these by partition'
+NODES = (
+    'a whole number of nodes from 1 on, a change such as "+10%", or a dict of these by partition'
+)
 LIMIT = 'seconds above 0, or a text such as "24h", "90min" or "2d"'
 LENGTHS = {"s": 1.0, "min": MINUTE, "m": MINUTE, "h": HOUR, "d": DAY}
 SHARE_TEXT = re.compile(r"\s*([+\-−])\s*(\d+(?:\.\d+)?)\s*%\s*")
@@ -27,6 +30,12 @@ QUESTIONS = {
     "run_time": "run_time=0.9",
 }
 """Kinds of changes that a text may name, each with what it looks like."""
+
+MOST_TIMES = 10
+"""Times the nodes of the record, at most: it says nothing of far larger machines."""
+
+MOST_PIECES = 1_000_000
+"""Pieces into which a limit may cut the jobs of a log: a replay of them takes a minute or so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +54,8 @@ class Change:
         Whether each job of the log is still submitted.
     factor : np.ndarray
         By which the run time of each job is multiplied.
+    nothing : str
+        Why nothing changes; empty if anything does.
     """
 
     text: str
@@ -52,6 +63,7 @@ class Change:
     limit: float
     stays: np.ndarray
     factor: np.ndarray
+    nothing: str = ""
 
 
 def change_of(
@@ -62,7 +74,7 @@ def change_of(
     Raises
     ------
     ValueError
-        If nothing changes, or an argument is out of range.
+        If no change is named, or an argument is out of range.
     """
     texts: list[str] = []
     asked = any(each is not None for each in (nodes, limit, without, run_time))
@@ -75,7 +87,34 @@ def change_of(
         _stays(workload, without, texts),
         _factors(workload, run_time, texts),
     )
-    return Change(" and ".join(texts), found.nodes, found.limit, found.stays, found.factor)
+    run_times = (workload.jobs["run_time"].to_numpy() * found.factor)[found.stays]
+    _check_pieces(limit, found.limit, run_times)
+    longest = float(run_times.max(initial=0.0))
+    other = dict(system.partitions) != dict(found.nodes) or bool((found.factor != 1).any())
+    whys = {
+        f"the machine has {count(system.total_nodes, 'node')} already": nodes,
+        f"no job runs longer than {duration(longest)}": limit,
+        "run times are multiplied by 1": run_time,
+    }
+    nothing = " and ".join(why for why, given in whys.items() if given is not None)
+    if other or not found.stays.all() or longest > found.limit:
+        nothing = ""
+    return replace(found, text=" and ".join(texts), nothing=nothing)
+
+
+def _check_pieces(limit: Any, seconds: float, run_times: np.ndarray) -> None:
+    """Refuse a limit that would cut the jobs into more pieces than can be replayed."""
+    most = max(MOST_PIECES, 2 * run_times.size)
+    if not np.isfinite(seconds) or run_times.sum() / seconds <= most - run_times.size:
+        return
+    least = MINUTE * math.ceil(run_times.sum() / (most - run_times.size) / MINUTE)
+    check.that(
+        "limit",
+        limit,
+        False,
+        f"at least {least / MINUTE:g}min: shorter ones cut the jobs of this log into more than "
+        f"{most:,} pieces",
+    )
 
 
 def question_of(text: str, name: str = "what_if") -> dict[str, Any]:
@@ -134,10 +173,18 @@ def _nodes_of(system: System, nodes: Any, texts: list[str]) -> dict[str, int]:
         check.that("nodes", nodes, fine, expected, where=system.name)
         after = {name: _number(each, nodes) for name, each in before.items()}
     for name, each in after.items():
+        most = MOST_TIMES * before[name]
+        many = (
+            f"at most {most:,}: the record says nothing of more than {MOST_TIMES} times the nodes"
+        )
+        check.that("nodes", nodes, each <= most, many)
         if each != before[name]:
             of = f" of {name}" if len(before) > 1 else ""
             more = "more" if each > before[name] else "fewer"
-            share = percent(abs(each / before[name] - 1))
+            asked = nodes[name] if isinstance(nodes, Mapping) else nodes
+            # As it was asked for: 10 % of 104 nodes are ten nodes, or 9.62 %.
+            share = percent(_share(asked) if isinstance(asked, str) else each / before[name] - 1)
+            share = share.removeprefix("−")
             texts.append(f"{share} {more} nodes{of} ({each:,} in the place of {before[name]:,})")
     if not texts:
         texts.append("as many nodes")
@@ -147,16 +194,21 @@ def _nodes_of(system: System, nodes: Any, texts: list[str]) -> dict[str, int]:
 def _number(before: int, nodes: Any) -> int:
     """Number of nodes after a change."""
     if isinstance(nodes, str):
-        matched = SHARE_TEXT.fullmatch(nodes)
-        check.that("nodes", nodes, matched is not None, NODES)
-        assert matched is not None
-        share = float(matched[2]) / 100
-        after = round(before * (1 + share if matched[1] == "+" else 1 - share))
+        after = round(before * (1 + _share(nodes)))
     else:
         check.that("nodes", nodes, check.is_whole(nodes, 1), NODES)
         after = int(nodes)
     check.that("nodes", nodes, after >= 1, "at least one node afterwards")
     return after
+
+
+def _share(nodes: str) -> float:
+    """The share of the nodes that a text adds; below 0 those that it takes away."""
+    matched = SHARE_TEXT.fullmatch(nodes)
+    check.that("nodes", nodes, matched is not None, NODES)
+    assert matched is not None
+    share = float(matched[2]) / 100
+    return share if matched[1] == "+" else -share
 
 
 def _limit_of(limit: Any, texts: list[str]) -> float:
@@ -203,6 +255,8 @@ def _factors(workload: Workload, run_time: Any, texts: list[str]) -> np.ndarray:
     if run_time is None:
         return factors
     expected = "a factor above 0, or one per job (an array, or a Series with the index of the jobs)"
+    if check.is_number(run_time):
+        check.that("run_time", run_time, 0 < run_time < np.inf, "a factor above 0")
     if isinstance(run_time, pd.Series):
         factors = run_time.reindex(workload.jobs.index).to_numpy(dtype=np.float64)
     elif check.is_number(run_time):
@@ -214,6 +268,9 @@ def _factors(workload: Workload, run_time: Any, texts: list[str]) -> np.ndarray:
     check.that("run_time", run_time, fine, expected)
     other = factors[factors != 1.0]
     times = f"run times × {other[0]:g}" if np.unique(other).size == 1 else "other run times"
+    if not other.size:
+        texts.append("run times × 1")
+        return factors
     all_jobs = other.size == factors.size
     texts.append(times if all_jobs else f"{times} of {count(int(other.size), 'job')}")
     return factors

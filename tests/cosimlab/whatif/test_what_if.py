@@ -9,7 +9,7 @@ import pytest
 import cosimlab as lab
 import cosimlib as cs
 from cosimlab.whatif import CLASSES, classify, records_of, replay, rules, what_if
-from cosimlab.whatif.answer import effect_of, method_error
+from cosimlab.whatif.answer import _held_truth, effect_of, method_error
 from cosimlab.whatif.changes import change_of
 from cosimlab.whatif.record import start_latency
 from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs, simulate_first_fit
@@ -155,7 +155,7 @@ def test_an_answer_has_a_ratio_inside_its_interval_and_who_wins(first_fit):
     assert answer.reason == "" and row["low"] < row["ratio"] < row["high"] < 1
     assert row["expected"] == pytest.approx(row["recorded"] * row["ratio"])
     assert answer.sentence.startswith(
-        "With 10.2 % more nodes (141 in the place of 128), the mean wait would be "
+        "With 10 % more nodes (141 in the place of 128), the mean wait would be "
     )
     assert set(answer.table["by"]) == {"all", "size", "queue", "user"}
     known = answer.table["low"].notna()
@@ -165,6 +165,51 @@ def test_an_answer_has_a_ratio_inside_its_interval_and_who_wins(first_fit):
     assert answer.waiting["share"].sum() == pytest.approx(1)
     assert "same machine" in str(answer) and repr(answer).startswith("<WhatIf ")
     assert len(answer.figure().data) == 4
+
+
+def test_changes_are_named_as_they_were_asked_for(busy):
+    for nodes, text in {"+10%": "10 % more", "-2.5%": "2.5 % fewer", 141: "10.2 % more"}.items():
+        assert change_of(busy, busy.machine, nodes, None, None, None).text.startswith(text)
+
+
+def test_how_often_intervals_held_the_truth_is_that_of_the_change(first_fit):
+    for change, held in (
+        ({"nodes": "+10%"}, "73 %"),
+        ({"nodes": 160}, "89 %"),
+        ({"nodes": "+50%"}, "73 % at +10 % and 89 % at +25 % nodes (this change was not tried)"),
+        ({"run_time": 0.9}, "82 %"),
+        ({"without": {"user": "3"}}, "93 % without the largest user"),
+        ({"nodes": "+10%", "run_time": 0.9}, "87 % over all changes that were tried, of which"),
+        ({"limit": "2h"}, ""),
+    ):
+        answer = what_if(first_fit, **change)
+        assert answer.held_truth.startswith(held) and bool(answer.held_truth) == bool(held)
+        assert ("such intervals held it in" in answer.note) == bool(held)
+
+
+def test_intervals_of_fewer_nodes_were_judged_by_themselves(busy):
+    for nodes, held in {"-5%": "96 %", "-20%": "96 % at −5 % nodes (this change was not"}.items():
+        change = change_of(busy, busy.machine, nodes, None, None, None)
+        assert _held_truth(change, busy.machine).startswith(held)
+
+
+def test_the_share_that_decides_whether_more_nodes_would_help_is_shown(first_fit):
+    answer = what_if(first_fit, nodes="+10%")
+    held = answer.waiting.set_index("class").loc[["limited", "held"]]
+    share = held["free_node_hours"].sum() / answer.waiting["node_hours"].sum()
+    assert f"{100 * share:.3g} % of the waited node-hours, of limited and held jobs" in str(answer)
+
+
+def test_changes_that_change_nothing_say_so(first_fit):
+    for change, why in (
+        ({"nodes": 128}, "Nothing changes: the machine has 128 nodes already."),
+        ({"nodes": "+0.1%"}, "Nothing changes: the machine has 128 nodes already."),
+        ({"limit": "10000h"}, "Nothing changes: no job runs longer than "),
+        ({"run_time": 1.0}, "Nothing changes: run times are multiplied by 1."),
+    ):
+        assert what_if(first_fit, **change).sentence.startswith(why)
+    both = what_if(first_fit, nodes="+10%", limit="10000h")
+    assert both.sentence.startswith("With 10 % more nodes")
 
 
 def test_nothing_changes_if_nothing_is_changed(first_fit):
@@ -273,6 +318,9 @@ def test_effects_of_groups_lie_half_way_to_all_jobs():
         ({"nodes": "10%"}, "nodes='10%'; expected a whole number of nodes"),
         ({"nodes": 0}, "nodes=0; expected a whole number of nodes"),
         ({"nodes": "-100%"}, "at least one node afterwards"),
+        ({"nodes": 99_999_999}, "nodes=99999999; expected at most 1,280: the record says nothing"),
+        ({"limit": "1s"}, "min: shorter ones cut the jobs of this log into more than 1,000,000"),
+        ({"run_time": 0}, "run_time=0; expected a factor above 0"),
         ({"nodes": {"gpu": 3}}, "nodes='gpu'; expected one of 'main'"),
         ({"limit": "soon"}, "limit='soon'; expected seconds above 0"),
         ({"limit": -1}, "limit=-1; expected seconds above 0"),
