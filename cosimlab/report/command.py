@@ -48,6 +48,14 @@ SECTIONS = (
 )
 """Sections in order; one that is None stays away."""
 
+COLUMNS = {
+    "effect": "mean wait",
+    "gains": "who gains",
+    "loses": "who loses",
+    "held_truth": "such intervals held the truth in",
+}
+"""Columns of the table of changes, and their names."""
+
 Say = Callable[[str], None]
 
 
@@ -70,7 +78,7 @@ class Report:
     picture : tuple of str
         Picture of the first screen (SVG), and how to read it.
     changes : Changes, optional
-        Changes ranked by what they would bring; the page has no heading for them if there is none.
+        Changes ranked by what they would bring, or why that is open.
     """
 
     name: str
@@ -141,11 +149,14 @@ class Report:
         found, table = self.changes, ""
         if found.rows:
             rows = pd.DataFrame([vars(each) for each in found.rows]).set_index("rank")
-            names = {"effect": "mean wait", "gains": "who gains", "loses": "who loses"}
-            drawn = table_html(rows.rename(columns=names), "Changes, the best first")
-            table = f'<h2>{html.escape(found.title)}</h2><div class="changes">{drawn}</div>'
+            rows["effect"] = [": ".join(filter(None, (e.effect, e.means))) for e in found.rows]
+            rows = rows.drop(columns="means").rename(columns=COLUMNS)
+            best = ", the best first" if len({each.rank for each in found.rows}) > 1 else ""
+            drawn = table_html(rows, f"Changes{best}")
+            table = f'<div class="changes">{drawn}</div>'
         sentences = "".join(f"<p>{html.escape(each)}</p>" for each in found.sentences)
-        return f"{table}{sentences}{folded(found.computed)}"
+        title = f"<h2>{html.escape(found.title)}</h2>"
+        return f"{title}{table}{sentences}{folded(found.computed)}"
 
 
 def report(
@@ -212,6 +223,8 @@ def report(
             budget=budget,
         )
     )
+    # A date that is none of the log's is an error at once, not after minutes.
+    changed = None if since is None else change_section(opened, since=since)
     say(f"what if: {len(opened.workload):,} jobs")
     found = changes(opened, asked)
     sections: list[Section] = []
@@ -219,8 +232,7 @@ def report(
         say(f"{make.__name__.removesuffix('_section')}: {len(opened.workload):,} jobs")
         section = make(opened)
         sections += [section] if section is not None else []
-    if since is not None:
-        sections.append(change_section(opened, since=since))
+    sections += [] if changed is None else [changed]
     jobs = count(len(opened.schedule.workload), "job")
     basis = (
         f"{capital(opened.schedule.policy)} schedule of {jobs} on {opened.machine.name}; seed "

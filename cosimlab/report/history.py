@@ -18,6 +18,7 @@ from cosimlab.report.log import (
     interval_around,
     interval_of,
     made_once,
+    window_name,
 )
 from cosimlab.report.page import Section, cell, dot_chart, panels_chart
 from cosimlab.report.policies import described_by, policies_section, replay
@@ -49,14 +50,13 @@ def months_section(log: Log) -> Section | None:
     if began is None or "starts" in log.lacks:
         return None
     # Some logs are of jobs that start in a period: their first submissions are long before.
-    first, last = float(log.schedule.start_time.min()), log.schedule.span[1]
-    local = began.tz_localize(None)
-    begin, end = (local + pd.Timedelta(at, "s") for at in (first, last))
+    first, last = log.window
+    # On the site's own clock, which summer time puts forward.
+    begin, end = ((began + pd.Timedelta(at, "s")).tz_localize(None) for at in (first, last))
     months = pd.period_range(begin, end, freq="M")
     if len(months) < FEWEST_MONTHS:
         return None
-    edges = np.array([(month.start_time - local).total_seconds() for month in months])
-    edges = np.append(np.maximum(edges, first), max(last, first + MINUTE))
+    edges = np.append(np.maximum([_second(began, month) for month in months], first), last)
     table = _by_month(log.schedule, edges).set_axis(months.astype(str)).rename_axis("month")
     whole = table[(table["days"] >= SHORTEST_MONTH) & (table["jobs"] >= FEWEST)]
     if len(whole) < FEWEST_MONTHS:
@@ -82,6 +82,14 @@ def months_section(log: Log) -> Section | None:
     computed = {f"{finding}.": how}
     tables = {"Use and waits by month": table}
     return Section("months", "Month by month", tuple(computed), (drawn,), tables, "", computed)
+
+
+def _second(began: pd.Timestamp, month: pd.Period) -> float:
+    """The second of the log at which a month begins on the site's clock."""
+    begin = month.start_time
+    if began.tzinfo is not None:
+        begin = begin.tz_localize(began.tzinfo, ambiguous=True, nonexistent="shift_forward")
+    return (begin - began).total_seconds()
 
 
 def _by_month(schedule: Schedule, edges: np.ndarray) -> pd.DataFrame:
@@ -268,8 +276,11 @@ def change_section(log: Log, *, since: str | float) -> Section:
 
 def _instant(log: Log, since: str | float) -> tuple[float, str]:
     """The second of the log at a date, and its name."""
+    first, last = log.schedule.span
     if not isinstance(since, str):
         check.seconds("since", since)
+        fine = first <= since <= last
+        check.that("since", since, fine, f"seconds of the log, {first:g} to {last:g}")
         return float(since), f"day {since / DAY:,.1f}"
     began = log.schedule.workload.began
     if began is None:
@@ -280,8 +291,17 @@ def _instant(log: Log, since: str | float) -> tuple[float, str]:
         date = pd.NaT
     check.that("since", since, not pd.isna(date), "a date such as 2024-03-01")
     if date.tzinfo is None and began.tzinfo is not None:
-        date = date.tz_localize(began.tzinfo)
-    return (date - began).total_seconds(), since
+        date = date.tz_localize(began.tzinfo, ambiguous=True, nonexistent="shift_forward")
+    elif date.tzinfo is not None and began.tzinfo is None:
+        date = date.tz_localize(None)
+    at = (date - began).total_seconds()
+    check.that(
+        "since",
+        since,
+        first <= at <= last,
+        f"a date of the log: {window_name(log.schedule, first, last)}",
+    )
+    return at, since
 
 
 def weeks_around(schedule: Schedule, at: float) -> pd.DataFrame:

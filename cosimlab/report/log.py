@@ -7,6 +7,9 @@ One set of jobs is used throughout: those that fit on the machine and, where a r
 have one. Idle nodes are unknown if the others have more than `MOST_MISSING` of the node-hours, or
 if the header of the log counts many more records than the file has (`MOST_ABSENT`).
 
+The window of a log goes from its first start to its last end. Some logs are of jobs that start in a
+period: before the first start other jobs ran, which the record does not have.
+
 The interval of a mean (`interval_of`) goes from the 2.5th to the 97.5th percentile over logs whose
 weeks are all drawn anew with replacement (days, if the log has fewer than eight weeks). It always
 contains the log's own value.
@@ -41,7 +44,7 @@ from cosimlib.traces.oddities import (
     with_requests,
 )
 from cosimlib.traces.swf_header import absent_share
-from cosimlib.units import DAY, HOUR, WEEK
+from cosimlib.units import DAY, HOUR, MINUTE, WEEK
 from cosimlib.workload import Workload
 
 REDRAWS = 1000
@@ -125,9 +128,20 @@ class Log:
     kept: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
 
     @property
+    def window(self) -> tuple[float, float]:
+        """First start and last end (s), at least a minute apart: what the record shows."""
+        return window_of(self.schedule)
+
+    @property
     def simulated(self) -> str:
         """Words on a schedule that is not the recorded one; else empty."""
         return f", under {self.schedule.policy}" * ("starts" in self.lacks)
+
+
+def window_of(schedule: Schedule) -> tuple[float, float]:
+    """First start and last end of a schedule (s), at least a minute apart."""
+    first = float(schedule.start_time.min())
+    return first, max(schedule.span[1], first + MINUTE)
 
 
 def made_once(make: Make) -> Make:
@@ -172,7 +186,9 @@ def open_log(
     unit : {"nodes", "cores", "gpus"}, optional
         What a node of the log is, for formats that record several.
     partition : str, optional
-        Only the jobs of this partition or, if there is none of this name, queue.
+        Only the jobs of this partition or, if there is none of this name, queue. If its size is
+        unknown, it is the most nodes that its jobs ever held at once, up to the machine's size. It
+        may share its nodes with others, so that closures are not sought.
     columns : mapping of str to str, optional
         Names of a CSV's columns by ours: ``{"submit_time": "queued"}``.
     nodes : int, optional
@@ -197,22 +213,25 @@ def open_log(
         read = example_log(seed)
     else:
         read = _loaded(trace, cores_per_node, unit, columns)
+    most = None
     if partition is not None:
-        read = _of_partition(read, partition)
+        read, most = _of_partition(read, partition)
     if system is not None:
         check.instance("system", system, System)
         read = replace(read, machine=system)
     if not len(read):
         raise ValueError(f"{read.name}: no jobs; expected at least one")
     lacks: dict[str, str] = {}
-    known = with_assumed_machine(read, nodes)
+    named = UNITS.get(unit or "", unit_of(read))
+    known = with_assumed_machine(read, nodes, most=most, unit=named)
     machine = _with_checkpoints(
         check.machine(known.machine, known.name), memory_per_node, bandwidth
     )
     if read.machine is None and nodes is None:
+        whose = "its machine" if partition is None else f"partition {partition}"
         lacks["machine"] = (
-            "this log does not record the size of its machine; "
-            f"{count(machine.total_nodes, 'node')} assumed"
+            f"this log does not record the size of {whose}; "
+            f"{count(machine.total_nodes, named)} assumed"
         )
     workload = with_requests(fitting(replace(known, machine=machine))[0])[0]
     requested = workload.jobs["requested_time"].notna()
@@ -232,8 +251,9 @@ def open_log(
     workload = schedule.workload
     if held.most > held.nodes:
         workload = workload.noted("noted", held.note, held.jobs)
-    used, windows = share_used(schedule, read), _windows(schedule, lacks)
-    named = UNITS.get(unit or "", unit_of(read))
+    used = share_used(schedule, read)
+    # Other partitions may use the nodes on which this one is idle.
+    windows = NO_WINDOWS if partition is not None else _windows(schedule, lacks)
     return Log(workload, machine, schedule, lacks, used, held, windows, named, seed, budget)
 
 
@@ -257,13 +277,21 @@ def _loaded(
     return traces.load(trace, cores_per_node=cores_per_node, verbose=False, **options)
 
 
-def _of_partition(read: Workload, name: str) -> Workload:
-    """The jobs of a partition or queue, on its part of the machine if the log knows its size."""
+def _of_partition(read: Workload, name: str) -> tuple[Workload, int | None]:
+    """The jobs of a partition or queue, on its part of the machine if the log knows its size.
+
+    If not, the second value is the size of the whole machine, which the part does not exceed.
+    """
     labels = {column: read.column(column) for column in ("partition", "queue")}
     column = next((each for each, names in labels.items() if (names == name).any()), None)
     if column is None:
         known = sorted({*labels["partition"].dropna(), *labels["queue"].dropna()})
-        listed = ", ".join(map(repr, known[:MOST_NAMED])) or "none"
+        if not known:
+            raise ValueError(
+                f"partition={name!r}, but {read.name} names no partition or queue; expected none"
+            )
+        listed = ", ".join(map(repr, known[:MOST_NAMED]))
+        listed += f" and {len(known) - MOST_NAMED:,} more" * (len(known) > MOST_NAMED)
         raise ValueError(f"{read.name}: no partition {name!r}; expected one of {listed}")
     chosen = (labels[column] == name).fillna(False).to_numpy(dtype=bool)
     machine = read.machine
@@ -272,7 +300,10 @@ def _of_partition(read: Workload, name: str) -> Workload:
     if machine is not None and name in parts:
         part = replace(machine, partitions={name: parts[name]})
     kept = read.keep(chosen, f"not of {column} {name}")
-    return replace(kept, name=f"{read.name}, {column} {name}", machine=part)
+    shared = f"{column} {name} may share its nodes with others, whose jobs are not counted"
+    kept = kept if part is not None else kept.noted("noted", shared, len(kept))
+    kept = replace(kept, name=f"{read.name}, {column} {name}", machine=part)
+    return kept, machine.total_nodes if machine is not None and part is None else None
 
 
 def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workload:
@@ -301,7 +332,7 @@ def example_log(seed: int = 0, *, jobs: int = 4000, nodes: int = 128) -> Workloa
 def machine_table(log: Log) -> pd.DataFrame:
     """Table of the machine and the log, as text: size, span, load, jobs, waits, unknowns."""
     jobs, machine, held = log.workload.jobs, log.machine, log.held
-    first, last = log.schedule.span
+    first, last = log.window
     users = log.workload.column("user").nunique()
     waits = log.schedule.jobs["wait_time"]
     requests = jobs["requested_time"]
@@ -316,8 +347,8 @@ def machine_table(log: Log) -> pd.DataFrame:
         f"most {log.unit}s held at once": f"{held.most:,} of {held.nodes:,}",
         f"median {log.unit}s of a job": f"{jobs['nodes'].median():,.0f}",
         "median run time": duration(jobs["run_time"].median()),
-        "mean wait": UNKNOWN if "waits" in log.lacks else duration(waits.mean()),
-        "median wait": UNKNOWN if "waits" in log.lacks else duration(waits.median()),
+        f"mean wait{log.simulated}": _wait(log, waits.mean()),
+        f"median wait{log.simulated}": _wait(log, waits.median()),
         "requested times": f"median {duration(requests.median())}, {percent(known, 0)} known",
         "run time ÷ requested": _known(100 * (jobs["run_time"] / requests).median(), "% (median)"),
         "users": f"{users:,}" if users else UNKNOWN,
@@ -328,6 +359,10 @@ def machine_table(log: Log) -> pd.DataFrame:
         rows["second 0 of the log"] = calendar(log.workload.began)
     rows |= {f"unknown: {what}": why for what, why in log.lacks.items()}
     return pd.DataFrame({"this log": rows}).rename_axis("what")
+
+
+def _wait(log: Log, seconds: float) -> str:
+    return UNKNOWN if "waits" in log.lacks else duration(seconds)
 
 
 def lack_finding(why: str) -> tuple[str, str]:
@@ -491,7 +526,7 @@ def _missing_jobs(workload: Workload, schedule: Schedule, lacks: dict[str, str])
     absent = absent_share(workload.account["reason"], workload.account["records"])
     if absent > MOST_ABSENT:
         return (
-            f"the log's header counts more jobs, of which {percent(absent)} are not in the file: "
+            f"{percent(absent)} of the jobs that the log's header counts are not in the file: "
             "the record does not show which nodes were idle"
         )
     jobs = workload.jobs

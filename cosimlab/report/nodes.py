@@ -290,7 +290,13 @@ def _moments(log: Log, at: float | None) -> tuple[np.ndarray, str]:
             f"of {count(int(full.sum()), 'hour')} at which {percent(NEARLY_FULL)} of the {unit}s "
             "are held"
         )
-    most = int(held[held <= total].max(initial=0))
+    # Jobs may fill the machine between two whole hours.
+    most = min(log.held.most, total)
+    if most >= NEARLY_FULL * total:
+        return hours[:0], (
+            f"What a burst would cost is open: {percent(NEARLY_FULL)} of the {unit}s are held at "
+            "times, but at no whole hour."
+        )
     return hours[:0], (
         f"No job has to make way for a burst of up to {count(total - most, unit)}: at most "
         f"{percent(most / total)} of the machine is ever held."
@@ -328,8 +334,10 @@ def _burst_finding(log: Log, costs: dict[str, pd.DataFrame], rests: str) -> dict
     )
     how = f"The mean over {rests}{log.simulated}. At 9 moments of 10 at most {cell(p90)} are lost."
     if len({cell(mean) for mean in means.values()}) > 1:
-        losses = " and ".join(f"{cell(mean)} with {name}" for name, mean in means.items())
-        how += f" It is {losses}: memory and bandwidth of your machine decide which."
+        losses = " and ".join(
+            f"{cell(mean)} {unit}-hours with {name}" for name, mean in means.items()
+        )
+        how += f" The mean loss is {losses}: memory and bandwidth of your machine decide which."
     return {sentence: how}
 
 
@@ -462,9 +470,10 @@ def lending_section(log: Log, *, leases: Sequence[int] = LEASES) -> Section:
     at = HOUR * least.index.to_numpy()
     interval = interval_of(at, least, np.ones(least.size), seed=log.seed)
     few = ": too few to lend" if row["mean"] < 0.01 * total else " and could be lent"
+    under = f"Under {log.schedule.policy}, " * bool(log.simulated)
     finding = (
-        f"{cell(row['mean'])} of {count(total, unit)} on average{interval.text(cell)} stay idle "
-        f"for {hours} h in a row{log.simulated}{few}."
+        f"{under}{cell(row['mean'])} of {count(total, unit)} on average{interval.text(cell)} stay "
+        f"idle for {hours} h in a row{few}."
     )
     how = (
         "From each whole hour since the first start. At 9 hours of 10 it is at least "

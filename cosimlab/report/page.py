@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlab.palette import BLACK, BLUE, CYCLE
-from cosimlib.display import UNKNOWN, count
+from cosimlib.display import UNKNOWN, count, percent
 from cosimlib.units import DAY, MINUTE
 
 WIDTH, LEFT, END, TOP, BOTTOM = 440, 58, 428, 12, 44
@@ -32,6 +32,8 @@ MOST_WORDS = 25
 """Words of a finding."""
 MOST_ROWS = 20
 """Rows of a table on the page; `Report.tables` has all."""
+SHARES = {"share", "share used", "utilization", "offered load"}
+"""Names of columns whose values are shares, shown in percent."""
 
 STYLE = """
 :root { color-scheme: light; }
@@ -42,19 +44,32 @@ h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top:
 li { margin: .45rem 0; } .how { color: #333; } .note { color: #555; font-size: .85rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.6rem, 1fr)); gap: .6rem; }
 .tiles div { border: 1px solid #ccc; border-radius: 4px; padding: .5rem .6rem; }
-.tiles strong { display: block; font-size: 1.15rem; white-space: nowrap; }
+.tiles strong { display: block; font-size: 1.15rem; }
 .tiles span { display: block; font-size: .9rem; } .tiles small { color: #555; }
 details.how { font-size: .85rem; margin: -.6rem 0 .6rem; } details.how p { margin: .3rem 0; }
 svg { display: block; width: 100%; max-width: 34rem; height: auto; margin: .8rem 0; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .82rem; margin: .6rem 0; }
+.wide { overflow-x: auto; background: linear-gradient(to right, #fff 2rem, #fff0) local,
+  linear-gradient(to left, #fff 2rem, #fff0) 100% 0 / 100% 100% local,
+  linear-gradient(to right, #0004, #0000 .7rem), linear-gradient(to left, #0004, #0000 .7rem);
+  background-repeat: no-repeat; }
+table { border-collapse: collapse; font-size: .82rem; margin: .6rem 0; }
 caption { text-align: left; font-weight: 600; padding: .2rem 0; }
 th, td { border-bottom: 1px solid #ddd; padding: .2rem .5rem; text-align: right; }
 td { white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 5em; }
-td:last-child, .changes td { white-space: normal; text-align: left; } nav a { margin-right: .8rem; }
+th.words, td.words { text-align: left; white-space: normal; }
+th:first-child, td:first-child { min-width: 5em; } nav a { margin-right: .8rem; }
+.changes td { vertical-align: top; }
+@media (max-width: 40rem) { .changes thead { display: none; }
+  .changes table, .changes caption, .changes tbody, .changes tr, .changes td { display: block; }
+  .changes tr { border-bottom: 1px solid #ccc; padding: .3rem 0; } .changes td { border: 0; }
+  .changes td:nth-child(1)::before { content: "Rank "; }
+  .changes td:nth-child(4)::before { content: "Gain: "; }
+  .changes td:nth-child(5)::before { content: "Lose: "; }
+  .changes td:nth-child(6)::before { content: "Such intervals held the truth in: "; } }
 @media print { body { max-width: none; font-size: 10pt; padding: 0; } nav { display: none; }
   h2, caption { break-after: avoid; } svg, tr, li, .tiles div { break-inside: avoid; }
-  svg { max-width: 13cm; } .wide { overflow: visible; } a { color: inherit; } }
+  svg { max-width: 13cm; } .wide { overflow: visible; background: none; } a { color: inherit; }
+  details::details-content { content-visibility: visible; } }
 """
 
 
@@ -303,19 +318,35 @@ def table_html(table: pd.DataFrame, caption: str) -> str:
     """A table with its numbers in words, its first rows where it is long."""
     shown = table.head(MOST_ROWS)
     index = [name or "" for name in shown.index.names]
-    head = "".join(f"<th>{html.escape(str(name))}</th>" for name in [*index, *shown.columns])
+    shares = [str(name).replace("_", " ") in SHARES for name in shown.columns]
+    words = [*[True] * len(index), *(_is_text(shown.iloc[:, n]) for n in range(shown.shape[1]))]
+    kinds = [' class="words"' * is_text for is_text in words]
+    names = [str(name).replace("_", " ") for name in [*index, *shown.columns]]
+    head = "".join(
+        f"<th{kind}>{html.escape(name)}</th>" for kind, name in zip(kinds, names, strict=True)
+    )
     rows, before = [], None
     for key, row in zip(shown.index, shown.itertuples(index=False, name=None), strict=True):
         first, *others = key if isinstance(key, tuple) else (key,)
         repeated = bool(others) and first == before
-        cells, before = ["" if repeated else first, *others, *row], first
-        rows.append("".join(f"<td>{html.escape(cell(each))}</td>" for each in cells))
+        values = [
+            percent(each) if is_share else cell(each)
+            for each, is_share in zip(row, shares, strict=True)
+        ]
+        own, before = ["" if repeated else first, *others], first
+        cells = zip(kinds, [*map(cell, own), *values], strict=True)
+        rows.append("".join(f"<td{kind}>{html.escape(each)}</td>" for kind, each in cells))
     more = f" (the first {MOST_ROWS} of {len(table):,} rows)" if len(table) > MOST_ROWS else ""
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return (
         f'<div class="wide"><table><caption>{html.escape(caption + more)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _is_text(column: pd.Series) -> bool:
+    """Whether a column of a table has words."""
+    return any(isinstance(value, str) for value in column)
 
 
 def cell(value: Any) -> str:

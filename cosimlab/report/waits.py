@@ -12,7 +12,8 @@ the likely cause (`CAUSES`):
 5. *other*: none of these; the record shows no cause.
 
 A wait of less than two minutes (`SHORTEST_WAIT`) is the time that a scheduler needs to act, and no
-waiting.
+waiting. What was waited before the first start does not count: the record does not have the jobs
+that ran then.
 """
 
 from collections.abc import Iterable
@@ -36,12 +37,13 @@ from cosimlab.report.log import (
     made_once,
     span_text,
     window_name,
+    window_of,
 )
 from cosimlab.report.page import Section, cell, dot_chart, hours_axis, steps_chart
 from cosimlib.display import count, duration, durations, percent
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import hourly, utilization_series, waiting_jobs
-from cosimlib.metrics.groups import GROUPS, OTHERS, job_groups
+from cosimlib.metrics.groups import GROUPS, LABELS, job_groups
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
 
@@ -107,18 +109,19 @@ ENDED, SUBMITTED, STARTED = 0, 1, 2
 
 
 def weekly_use(schedule: Schedule) -> pd.DataFrame:
-    """Weekly table of load, utilization and queue, from first submission to last end.
+    """Weekly table of load, utilization and queue, from first start to last end.
 
     Returns
     -------
     pd.DataFrame
-        Indexed by week, from 0: `begin` (s) and `days` of the week; `jobs` submitted;
+        Indexed by week, from 0: `begin` (s) and `days` of the week; `jobs` submitted, of which
+        those before the first start are left out;
         `offered_load`, node-seconds of the jobs submitted ÷ those offered; `utilization`; the mean
         number of `waiting_jobs`; `median_wait` of the jobs submitted (h; NaN without jobs).
     """
+    first, last = window_of(schedule)
     jobs = schedule.jobs
-    first, last = schedule.span
-    last = max(last, first + MINUTE)
+    jobs = jobs[jobs["submit_time"] >= first]
     used = utilization_series(schedule, WEEK, first, last)
     begin = used.index.to_numpy()
     week = np.minimum(((jobs["submit_time"] - first) // WEEK).astype("int64"), begin.size - 1)
@@ -153,7 +156,12 @@ def waits_by(schedule: Schedule, by: str) -> pd.DataFrame:
         Indexed by group: `jobs`, `share` of the node-hours (of 1), and `mean`, `median`, `p90` and
         `p99` of the wait (h). Empty if no job has a user (group, …).
     """
-    jobs, groups = schedule.jobs, job_groups(schedule.workload, by)
+    return _by_group(schedule, job_groups(schedule.workload, by)).rename_axis(by)
+
+
+def _by_group(schedule: Schedule, groups: pd.Series) -> pd.DataFrame:
+    """Jobs, share of the node-hours and waits (h) of each group."""
+    jobs = schedule.jobs
     work = jobs["nodes"] * jobs["run_time"]
     grouped = (jobs["wait_time"] / HOUR).groupby(groups, observed=True)
     table = pd.DataFrame({name: grouped.quantile(q) for name, q in QUANTILES.items()})
@@ -161,7 +169,7 @@ def waits_by(schedule: Schedule, by: str) -> pd.DataFrame:
     share = work.groupby(groups, observed=True).sum() / max(float(work.sum()), 1e-9)
     table.insert(1, "share", share)
     table.insert(2, "mean", grouped.mean())
-    return table.rename_axis(by)
+    return table
 
 
 def waits_by_hour(schedule: Schedule) -> pd.DataFrame:
@@ -199,7 +207,7 @@ def idle_waits(
         Node-hours by period of the log (its beginning, s) and cause; `waited` is all that was
         waited. Jobs that wait less than `SHORTEST_WAIT` do not count.
     """
-    workload, (first, last) = schedule.workload, schedule.span
+    workload, (first, last) = schedule.workload, window_of(schedule)
     several = [c for c in ("partition", "queue") if workload.column(c).dropna().unique().size > 1]
     user, label = (
         pd.factorize(workload.column(column))[0] for column in ("user", [*several, "partition"][0])
@@ -207,33 +215,32 @@ def idle_waits(
     nodes = workload.jobs["nodes"].to_numpy()
     wait = schedule.start_time - workload.jobs["submit_time"].to_numpy()
     waits = wait >= SHORTEST_WAIT
-    begin = np.arange(first, max(last, first + 1), length)
+    begin = np.arange(first, last, length)
     requested = workload.jobs["requested_time"].fillna(0.0).to_numpy()
     events, most = _events(schedule, length, windows), _capacity(schedule, label)
     held_back = _held_back(events, nodes, requested, user, label, most, begin.size, waits)
     table = pd.DataFrame(held_back.T / HOUR, pd.Index(begin, name="begin"), list(CAUSES))
-    end = max(last, first + 1)
     times, queued = step_function(
         schedule.start_time[waits] - wait[waits], schedule.start_time[waits], nodes[waits]
     )
-    queue = hourly(pd.Series(queued, times), length, first, end).to_numpy() if times.size else 0.0
-    return table.assign(waited=queue * np.diff(begin, append=end) / HOUR)
+    queue = hourly(pd.Series(queued, times), length, first, last).to_numpy() if times.size else 0.0
+    return table.assign(waited=queue * np.diff(begin, append=last) / HOUR)
 
 
 @made_once
 def log_section(log: Log) -> Section:
     """Section: the log, its machine, the account of its records, and its weeks."""
     schedule = log.schedule
-    first, last = schedule.span
-    end = max(last, first + MINUTE)
+    first, end = log.window
     use = use_interval(log)
     whole = (
         f"{count(len(log.workload), 'job')} {'holds' if len(log.workload) == 1 else 'hold'} "
-        f"{percent(schedule.utilization(first, last))} of "
-        f"{count(log.machine.total_nodes, log.unit)} over {duration(last - first)}"
+        f"{percent(schedule.utilization(first, end))} of "
+        f"{count(log.machine.total_nodes, log.unit)} over {duration(end - first)}"
         f"{log.simulated}{use.text(percent)}."
     )
-    computed = {whole: f"Of all {log.unit}-hours, jobs hold this share. {use.basis}"}
+    share = f"Of all {log.unit}-hours from the first start to the last end, jobs hold this share."
+    computed = {whole: f"{share} {use.basis}"}
     if log.used < 0.995:
         part = f"This report is on {percent(log.used)} of the log's {log.unit}-hours."
         computed[part] = (
@@ -265,8 +272,7 @@ def log_section(log: Log) -> Section:
 
 def use_interval(log: Log) -> Interval:
     """Interval of the utilization."""
-    first, last = log.schedule.span
-    end = max(last, first + MINUTE)
+    first, end = log.window
     days = utilization_series(log.schedule, DAY, first, end)
     length = np.diff(days.index.to_numpy(), append=end)
     at = days.index.to_numpy() - first
@@ -321,9 +327,10 @@ def waits_section(log: Log) -> Section:
         f"{size} {log.unit}{'s' * (size != '1')}" for size in groups["size"].index
     ]
     by_hour = waits_by_hour(schedule)
-    longest = _longest(groups)
+    longest = _longest(schedule, groups)
     tables = {f"Who waits longest (h; share of the {log.unit}-hours)": longest}
-    tables |= {f"Waits by {by} of the jobs (h)": t for by, t in groups.items() if len(t)}
+    tables |= {f"Waits by {by} of the jobs (h)": t for by, t in groups.items()}
+    tables = {caption: table for caption, table in tables.items() if len(table)}
     sizes = groups["size"]
     marks = sizes[["median", "p90"]].clip(lower=1 / 60)
     marks.columns = ["half of the jobs wait no longer", "90 % of them"]
@@ -331,6 +338,10 @@ def waits_section(log: Log) -> Section:
     if len(by_hour):
         tables["Mean wait by weekday and hour of the submission (h)"] = by_hour
     how_to_read = "A mark is the wait that half of the jobs, or 90 % of them, do not exceed."
+    few = sizes[(sizes["jobs"] > 0) & (sizes["jobs"] < FEWEST)]
+    if len(few):
+        named = ", ".join(f"{name} ({count(jobs, 'job')})" for name, jobs in few["jobs"].items())
+        how_to_read += f" Sentences leave out sizes of fewer than {FEWEST} jobs: {named}."
     computed = _who_waits(log, longest)
     if (schedule.jobs["wait_time"] > 0).any():
         found, picture, table = _idle_findings(log)
@@ -342,9 +353,13 @@ def waits_section(log: Log) -> Section:
     return Section("waits", title, findings, tuple(pictures), tables, how_to_read, computed)
 
 
-def _longest(groups: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The group of the longest mean wait by size, by length, …, of those with enough jobs."""
-    named = {by: t[(t["jobs"] >= FEWEST) & (t.index != OTHERS)] for by, t in groups.items()}
+def _longest(schedule: Schedule, groups: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The group of the longest mean wait by size, by length, …, of all with enough jobs."""
+    every = dict(groups)
+    for by in LABELS:
+        # Tables have the largest users (groups, …) alone; the one that waits longest may be small.
+        every[by] = _by_group(schedule, by + " " + schedule.workload.column(by))
+    named = {by: table[table["jobs"] >= FEWEST] for by, table in every.items()}
     rows = {by: table.nlargest(1, "mean") for by, table in named.items() if len(table) > 1}
     empty = groups["size"].head(0)
     return pd.concat(rows or {"size": empty}, names=["longest by", "jobs of"])
@@ -358,12 +373,14 @@ def _who_waits(log: Log, longest: pd.DataFrame) -> dict[str, str]:
         return {"No job waits.": ""}
     interval, half = wait_interval(log), duration(wait.median())
     sentence = f"Jobs wait {mean_text(wait.mean(), interval)}, half of them {half} or less."
+    if len(jobs) == 1:
+        sentence = f"The job waits {half}."
     computed = {sentence: f"From submission to start, as recorded. {interval.basis}"}
     if len(longest):
         worst = longest.iloc[0]
         by, name = longest.index[0]
         most = (
-            f"By {by}, {name} wait longest, {duration(worst['mean'] * HOUR)} on average: "
+            f"By {by}, jobs of {name} wait longest, {duration(worst['mean'] * HOUR)} on average: "
             f"{percent(worst['jobs'] / len(jobs))} of the jobs, {percent(worst['share'])} of the "
             f"{log.unit}-hours."
         )
@@ -371,8 +388,8 @@ def _who_waits(log: Log, longest: pd.DataFrame) -> dict[str, str]:
             f"by {by}: {name}, {duration(mean * HOUR)}"
             for (by, name), mean in longest["mean"].iloc[1:].items()
         )
-        least = f"Groups of fewer than {FEWEST} jobs are left out."
-        computed[most] = f"The longest mean waits {others}. {least}" if others else least
+        least = f"Sizes, users, … of fewer than {FEWEST} jobs are left out."
+        computed[most] = f"The longest mean waits of others: {others}. {least}" if others else least
     return computed
 
 
@@ -391,7 +408,7 @@ def wait_interval(log: Log) -> Interval:
 
 def period_of(log: Log) -> float:
     """Seconds of the periods of pictures over time: a week, or a day of a short log."""
-    first, last = log.schedule.span
+    first, last = log.window
     return WEEK if last - first >= 8 * WEEK else DAY
 
 
@@ -407,7 +424,7 @@ def _idle_findings(log: Log) -> tuple[dict[str, str], list[str], dict[str, pd.Da
     """What was waited while enough nodes were idle: findings, pictures, tables."""
     if "idle nodes" in log.lacks:
         return {"Whether waiting was necessary is open, as idle nodes are unknown.": ""}, [], {}
-    first, length, unit = log.schedule.span[0], period_of(log), log.unit
+    first, length, unit = log.window[0], period_of(log), log.unit
     waits = causes_of(log)
     names = [cause for cause in CAUSES if cause != "closure" or len(log.windows)]
     causes, waited = waits[names], waits["waited"]
@@ -446,14 +463,15 @@ def _idle_findings(log: Log) -> tuple[dict[str, str], list[str], dict[str, pd.Da
 
 
 def _cause(shares: pd.Series) -> str:
-    """Finding: how much of the waiting has no visible cause, and the likeliest of the others."""
-    visible = shares.drop("other")
-    kinds = {"other": "the record shows no cause"} if shares["other"] > 0 else {}
-    if visible.iloc[0] > 0:
-        kinds[visible.index[0]] = f"{CAUSES[visible.index[0]]} may be the cause"
-    first, *others = sorted(kinds, key=lambda kind: -shares[kind])
-    more = "".join(f"; for {percent(shares[kind])} {kinds[kind]}" for kind in others)
-    return f"For {percent(shares[first])} of such waiting {kinds[first]}{more}."
+    """Finding: the two largest likely causes of such waiting, and how much has none visible."""
+    visible = shares.drop("other").nlargest(2)
+    visible = visible[visible > 0]
+    if not len(visible):
+        return f"For {percent(shares['other'])} of such waiting the record shows no cause."
+    parts = [(share, CAUSES[kind]) for kind, share in visible.items()]
+    parts += [(shares["other"], "not visible")] if shares["other"] > 0 else []
+    said = "; ".join(f"{percent(share)} {cause}" for share, cause in sorted(parts, reverse=True))
+    return f"Likely causes: {said}."
 
 
 def _capacity(schedule: Schedule, label: np.ndarray) -> np.ndarray:
@@ -478,8 +496,9 @@ def _events(schedule: Schedule, length: float, windows: pd.DataFrame) -> Iterabl
     bounds = np.concatenate([[-np.inf], starts, [np.inf]])
     mean_gap = float(np.ptp(starts)) / max(1, starts.size - 1)
     standstill = bounds[after + 1] - bounds[after] >= max(HOUR, STANDSTILL * mean_gap)
-    period = ((time - submit_time[0]) // length).astype(np.int64)
-    seconds = np.append(np.diff(time), 0.0)
+    first = window_of(schedule)[0]
+    period = ((time - first) // length).astype(np.int64)
+    seconds = np.where(time < first, 0.0, np.append(np.diff(time), 0.0))
     closing = _until_closed(windows, time + seconds / 2)
     columns = (kind[order], job[order], period, standstill, closing, seconds)
     return zip(*(column.tolist() for column in columns), strict=True)
@@ -591,7 +610,7 @@ def _starts_findings(tested: Backtest, methods: list[str], seed: int) -> dict[st
         loss = f"Starts cannot be forecast better than by {simple}: with {times}."
     else:
         loss = f"Whether starts can be forecast better than by {simple} is open: with {times}."
-    word = "as they should"
+    word = f"no difference from {percent(NOMINAL)} is visible"
     if held.high < NOMINAL:
         word = "they are too narrow"
     elif held.low > NOMINAL:

@@ -130,8 +130,8 @@ def known_starts(workload: Workload) -> Starts:
         return Starts(workload, known, True, left_out)
     if not known.any() and _submissions_fill(workload):
         return _submissions(workload)
-    share = "" if not known.any() else f" of {percent(1 - known.mean())} of them"
-    sentence = f"this log does not record when its jobs started{share}" if len(workload) else ""
+    share = f"{percent(1 - known.mean())} of " if known.any() else ""
+    sentence = f"this log does not record when {share}its jobs started" if len(workload) else ""
     return Starts(workload, np.zeros(known.size, dtype=bool), False, sentence)
 
 
@@ -172,7 +172,9 @@ def oddities(workload: Workload) -> list[str]:
     return [*sentences, *([held.note] if held.most > held.nodes else [])]
 
 
-def with_assumed_machine(workload: Workload, nodes: int | None = None) -> Workload:
+def with_assumed_machine(
+    workload: Workload, nodes: int | None = None, *, most: int | None = None, unit: str = "node"
+) -> Workload:
     """Workload with a machine: of `nodes`, its own, or of the most nodes that it records at once.
 
     That last one has the most nodes that were ever held at once, or those of the widest job where
@@ -183,24 +185,31 @@ def with_assumed_machine(workload: Workload, nodes: int | None = None) -> Worklo
     workload : Workload
     nodes : int, optional
         Size of the machine, if the log's is missing or wrong.
+    most : int, optional
+        Nodes that are assumed at most: those of a machine of which these jobs had a part.
+    unit : str, default "node"
+        What a node of the log is, for the name and the account.
     """
     check.whole("nodes", nodes, 1, none="for what the log says")
+    check.whole("most", most, 1, none="for no bound")
     if nodes is not None:
         machine = (workload.machine or System(workload.name, {"main": nodes})).with_nodes(nodes)
         known = replace(workload, machine=machine)
-        return known.noted("noted", f"machine of {count(nodes, 'node')}, as given", len(workload))
+        return known.noted("noted", f"machine of {count(nodes, unit)}, as given", len(workload))
     if workload.machine is not None or not len(workload):
         return workload
     width, start = workload.jobs["nodes"].to_numpy(), workload.column("recorded_start")
-    most, how = int(width.max()), "its widest job"
+    size, how = int(width.max()), "its widest job"
     if start.notna().all():
         end = start + workload.jobs["run_time"]
         held = step_function(start.to_numpy(), end.to_numpy(), width)[1]
-        most, how = max(most, int(held.max())), "the most nodes ever held at once"
-    machine = System(workload.name, {"main": most})
-    reason = f"machine unknown, assumed to have {count(most, 'node')}, {how}"
+        size, how = max(size, int(held.max())), f"the most {unit}s ever held at once"
+    if most is not None and size > most:
+        size, how = most, "all of the machine in the header"
+    machine = System(workload.name, {"main": size})
+    reason = f"machine unknown, assumed to have {count(size, unit)}, {how}"
     named = replace(
-        workload, name=f"{workload.name} ({count(most, 'node')} assumed)", machine=machine
+        workload, name=f"{workload.name} ({count(size, unit)} assumed)", machine=machine
     )
     return named.noted("noted", reason, len(workload))
 

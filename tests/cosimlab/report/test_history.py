@@ -51,6 +51,20 @@ def test_months_have_their_use_and_waits():
     assert "the mean wait from 1 h (2024-01) to 2 h (2024-02)" in section.findings[0]
 
 
+def test_months_begin_on_the_clock_of_the_site():
+    """A log from summer to winter: a job of January 31, 23:30, is one of January."""
+    began = pd.Timestamp("2023-09-01", tz="Europe/Stockholm")
+    made = weekly(30, [0] * 30)
+    last = (pd.Timestamp("2024-01-31 23:30", tz="Europe/Stockholm") - began).total_seconds()
+    jobs = made.jobs.copy()
+    jobs.loc[jobs.index[-1], ["submit_time", "recorded_start"]] = last
+    jobs = jobs.sort_values("submit_time", ignore_index=True)
+    log = open_log(Workload(jobs, "log", made.machine, began=began), budget=1)
+    table = months_section(log).tables["Use and waits by month"]
+    local = (began + pd.to_timedelta(jobs["submit_time"], unit="s")).dt.strftime("%Y-%m")
+    assert table["jobs"].to_dict() == local.value_counts().sort_index().to_dict()
+
+
 def test_outcomes_are_node_hours_by_status():
     """Of ten jobs of a week: one was cancelled, two failed, of which one at its limit."""
     status = np.tile([5, 0, 0, *[1] * 7], 10)
@@ -122,6 +136,11 @@ def test_sections_stay_away_where_the_log_cannot_tell():
 
 def test_a_date_that_is_none_is_refused():
     log = open_log(weekly(10, [0] * 10))
+    for since in ("1890-01-01", "2024-08-01"):
+        with pytest.raises(ValueError, match=f"since='{since}'; expected a date of the log: 2024"):
+            lab.report(log, since=since)
+    with pytest.raises(ValueError, match=r"since=1000000000\.0; expected seconds of the log"):
+        change_section(log, since=1e9)
     with pytest.raises(ValueError, match="since='soon'; expected a date such as 2024-03-01"):
         change_section(log, since="soon")
     undated = open_log(example_log(jobs=300))

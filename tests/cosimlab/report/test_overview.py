@@ -1,6 +1,7 @@
 """First screen of a report: tiles, the picture, changes; and the knobs of the command."""
 
 import html
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +13,10 @@ import cosimlib as cs
 from cosimlab.report import example_log, open_log
 from cosimlab.report.command import Report, columns_of, main
 from cosimlab.report.overview import Change, Changes, _ranks, changes, picture, tiles
+from cosimlab.report.page import MOST_WORDS
 from cosimlab.report.waits import CAUSES, causes_of
 from cosimlib.display import percent
-from cosimlib.units import HOUR
+from cosimlib.units import DAY, HOUR
 from tests.cosimlab.report.test_report import report_on
 from tests.suites import ROOT
 
@@ -64,12 +66,14 @@ def crowded():
     return open_log(replace(jobs, jobs=jobs.jobs.assign(recorded_start=starts)), budget=1)
 
 
-def test_the_page_has_no_heading_of_changes_until_there_are_some(log):
+def test_the_page_promises_no_help_until_there_is_some(log):
     found = changes(log)
-    assert found.rows == () and len(found.sentences) == 1
+    assert found.rows == () and len(found.sentences) == 2
     assert "is open: the replay on the same machine gives" in found.sentences[0]
+    assert found.sentences[1].startswith("A record of holds, reservations and nodes out of")
     page = Report("log", (), "basis", changes=found)._repr_html_()
     assert "What would help most" not in page and found.sentences[0] in page
+    assert "<h2>What if</h2>" in page and "held the truth" not in page
     change = Change("10 % more nodes", "0.8 times the mean wait", "wide jobs", "nobody", "1")
     some = Changes("What would help most", (change,), (), "")
     page = Report("log", (), "basis", changes=some)._repr_html_()
@@ -78,8 +82,12 @@ def test_the_page_has_no_heading_of_changes_until_there_are_some(log):
 
 def test_changes_are_those_of_what_if_and_the_best_is_first(crowded):
     found = changes(crowded)
-    assert 1 <= len(found.rows) <= 3 and "87 %" in found.computed
+    assert 1 <= len(found.rows) <= 3 and "where it is known, was counted" in found.computed
     by_text = {row.change: row for row in found.rows}
+    held = {row.change.split(" nodes")[0]: row.held_truth for row in found.rows}
+    assert held["10 % more"] == "73 %" and held["25 % more"] == "89 %"
+    assert found.sentences[0].startswith("The replay on the same machine has ")
+    assert found.sentences[0].endswith(" of the recorded mean wait; a number needs 70 %.")
     answer = lab.what_if(crowded.schedule, nodes="+25%")
     ratio, low, high = answer.table.loc[0, ["ratio", "low", "high"]]
     assert f"{ratio:.2f} times as long ({low:.2f} to {high:.2f})" in by_text[answer.change].effect
@@ -88,7 +96,36 @@ def test_changes_are_those_of_what_if_and_the_best_is_first(crowded):
     assert not len(best) or any(f"jobs of {group} nodes" in named for group in best["group"])
     shown = [float(row.effect.split(" is ")[1].split()[0]) for row in found.rows]
     assert shown == sorted(shown)
-    assert str(changes(crowded, ["limit=24h"])).count("interval unknown") == 1
+    limited = changes(crowded, ["limit=2h"])
+    assert str(limited).count("interval unknown") == 1 and limited.rows[0].held_truth == (
+        "not measured"
+    )
+    assert "where it is known" not in limited.computed
+
+
+def test_sentences_of_changes_are_short(crowded, log):
+    for each in (changes(crowded), changes(log), changes(log, ["nodes=+10%", "limit=24h"])):
+        for sentence in (*each.sentences, *re.split(r"\.\s", str(each).replace("- ", ""))):
+            assert len(sentence.split()) <= MOST_WORDS
+
+
+def test_changes_that_would_change_nothing_are_refused(crowded):
+    for text, why in (
+        ("nodes=128", "--what-if nodes=128: Nothing changes: the machine has 128 nodes already"),
+        ("limit=9999h", "--what-if limit=9999h: Nothing changes: no job runs longer than"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            changes(crowded, [text])
+
+
+def test_a_machine_of_assumed_size_has_no_number(crowded):
+    unknown = replace(crowded.workload, machine=None)
+    found = changes(open_log(unknown, budget=1), ["nodes=+10%"])
+    assert found.rows == () and found.sentences == (
+        "What a change would bring is open: this log does not record the size of its machine.",
+        "Give it: --nodes, or nodes= in Python.",
+    )
+    assert changes(open_log(unknown, nodes=128, budget=1), ["nodes=+10%"]).rows
 
 
 def test_ranks_differ_only_where_intervals_lie_apart():
@@ -113,7 +150,8 @@ def test_changes_are_asked_for_on_the_command_line(crowded, tmp_path, capsys):
     columns = ["submit_time", "recorded_start", "run_time", "requested_time", "nodes", "user"]
     crowded.workload.jobs[columns].to_csv(path, index=False)
     asked = ["--what-if", "nodes=+10%", "--what-if", "without=user:7"]
-    assert main([str(path), "-o", str(page), "--budget", "1", *asked]) == 0
+    known = [str(path), "--nodes", "128", "-o", str(page), "--budget", "1"]
+    assert main([*known, *asked]) == 0
     assert "- With 10" in capsys.readouterr().out
     text = page.read_text(encoding="utf-8")
     assert "<h2>What if</h2>" in text and "without user 7" in text and "25 % more" not in text
@@ -126,7 +164,7 @@ def test_changes_are_asked_for_on_the_command_line(crowded, tmp_path, capsys):
         ("without=user:none", "--what-if without=user:none: without='none'; expected a user of a"),
         ("nodes=-100%", "--what-if nodes=-100%: nodes='-100%'; expected at least one node"),
     ):
-        assert main([str(path), "-o", str(page), "--what-if", wrong]) == 1
+        assert main([*known, "--what-if", wrong]) == 1
         assert said in capsys.readouterr().err
     with pytest.raises(ValueError, match="what_if='nodes=much'; expected nodes"):
         lab.report(crowded, what_if=["nodes=much"])
@@ -164,8 +202,47 @@ def test_a_partition_is_reported_on_by_itself():
     log = open_log(several, partition=name)
     assert len(log.workload) == (whole.column("partition") == name).sum() < len(whole)
     assert log.machine.total_nodes <= 64 and "machine" in log.lacks
+    assert f"the size of partition {name}; " in log.lacks["machine"]
+    assert log.workload.account["reason"].str.contains("may share its nodes with others").any()
     with pytest.raises(ValueError, match="no partition 'none'; expected one of"):
         open_log(several, partition="none")
+    with pytest.raises(
+        ValueError, match=r"partition='gpu', but synthetic log .* names no partition"
+    ):
+        open_log(partition="gpu")
+
+
+def test_a_partition_has_no_more_nodes_than_the_machine_and_no_closures():
+    """Two jobs overlap, which hold 12 of 10 nodes; the queue then is idle for a day."""
+    jobs = {
+        "submit_time": [0, 0, HOUR, 2 * HOUR],
+        "recorded_start": [0, 0, 24 * HOUR, 24 * HOUR],
+        "run_time": [HOUR] * 4,
+        "nodes": [6, 6, 1, 1],
+        "queue": ["short"] * 4,
+    }
+    others = pd.DataFrame({name: values[:1] for name, values in jobs.items()})
+    table = pd.concat([pd.DataFrame(jobs), others.assign(queue="long", nodes=1)], ignore_index=True)
+    read = cs.Workload(table.sort_values("submit_time"), "log", cs.System.of(10))
+    assert len(open_log(read, nodes=14, budget=1).windows) == 1
+    log = open_log(read, partition="short", budget=1)
+    assert log.machine.total_nodes == 10 and not len(log.windows)
+    assert "all of the machine in the header" in " ".join(log.workload.account["reason"])
+
+
+def test_use_is_counted_from_the_first_start(log):
+    """A log of jobs that start from day 40 on: one was submitted on day 0."""
+    jobs = log.workload.jobs
+    late = jobs.assign(
+        submit_time=(jobs["submit_time"] + 40 * DAY).where(jobs.index > 0, 0.0),
+        recorded_start=log.schedule.start_time + 40 * DAY,
+    )
+    moved = open_log(replace(log.workload, jobs=late), budget=1)
+    assert moved.window == tuple(each + 40 * DAY for each in log.window)
+    for before, after in zip(tiles(log), tiles(moved), strict=True):
+        if before.name != "mean and median wait":
+            assert before == after
+    assert picture(log)[0].count("<polyline") == picture(moved)[0].count("<polyline")
 
 
 def test_columns_of_a_csv_are_named_on_the_command_line(tmp_path, capsys):

@@ -132,6 +132,16 @@ def test_a_machine_that_is_never_full_needs_no_evictions():
     assert "of the machine is ever held" in section.findings[0] and not section.pictures
 
 
+def test_a_machine_that_is_full_between_whole_hours_is_not_told_to_be_empty():
+    jobs = {"submit_time": [0.0, 600.0], "run_time": [9000.0, 1200.0], "nodes": [2, 97]}
+    jobs["recorded_start"] = jobs["submit_time"]
+    log = open_log(cs.Workload(pd.DataFrame(jobs), "log", System.of(100)), budget=1)
+    assert bursts_section(log).findings == (
+        "What a burst would cost is open: 90 % of the nodes are held at times, but at no whole "
+        "hour.",
+    )
+
+
 def test_memory_and_file_system_are_given_or_a_range():
     machine = System.of(8)
     small, large = checkpoint_machines(machine)
@@ -162,6 +172,12 @@ def test_axes_have_round_ticks():
     assert [name for _, name in axis([83.0], "x").ticks] == ["0", "20", "40", "60", "80", "100"]
     assert len(axis([0.00003], "x").ticks) >= 3 and len(axis([], "x").ticks) >= 3
     assert [name for _, name in hours_axis([5], "x").ticks][-1] == "10 h"
+
+
+def test_shares_are_percent_in_tables_and_words_stand_on_the_left():
+    page = table_html(pd.DataFrame({"share": [0.0973], "why": ["so"], "jobs": [3]}), "caption")
+    assert "<td>9.73 %</td>" in page and '<td class="words">so</td><td>3</td>' in page
+    assert '<th class="words">why</th><th>jobs</th>' in page
 
 
 def test_names_in_a_log_are_text():
@@ -231,7 +247,7 @@ def test_one_set_of_jobs_is_counted_and_measured():
     assert len(log.workload) == started < 600
     (said,) = (each for each in log_section(log).findings if "jobs hold" in each)
     held = (log.schedule.workload.jobs["nodes"] * log.schedule.workload.jobs["run_time"]).sum()
-    first, last = log.schedule.span
+    first, last = log.window
     share = 100 * held / (128 * (last - first))
     assert said.startswith(f"{started} jobs hold {share:.3g} %")
 
@@ -252,7 +268,10 @@ def test_idle_nodes_are_open_where_the_header_counts_many_more_jobs(tmp_path):
     path.write_text(text)
     report = lab.report(str(path), budget=1)
     assert_idle_nodes_are_open(report)
-    assert any("of which 25 % are not in the file" in each for each in report["log"].findings)
+    assert any(
+        "25 % of the jobs that the log's header counts are not in the file" in each
+        for each in report["log"].findings
+    )
     account = report.tables["Records dropped, mended and noted"]["reason"]
     assert account.str.contains('the header says: "cleaned of 100 jobs"', regex=False).any()
     path.write_text(text.replace("MaxJobs: 400", "MaxJobs: 330"))

@@ -32,12 +32,44 @@ def test_weeks_hold_what_was_submitted_used_and_waiting():
     assert table["median_wait"].tolist() == [0, 24]
 
 
-def test_weeks_are_counted_from_the_first_submission():
+def test_weeks_are_counted_from_the_first_start():
     hours = [(0, 0, 84, 10, "a"), (168, 192, 144, 5, "a")]
     later = weekly_use(recorded([(at + 300, start + 300, *job) for at, start, *job in hours]))
     table = weekly_use(recorded(hours))
     assert (later["begin"] - table["begin"]).tolist() == [300 * HOUR] * 2
     pd.testing.assert_frame_equal(later.drop(columns="begin"), table.drop(columns="begin"))
+
+
+def test_what_is_before_the_first_start_does_not_count():
+    """A job of the first submission starts after ten days, when the log's period begins."""
+    schedule = recorded([(0, 240, 12, 5, "a"), (241, 242, 167, 5, "b")])
+    table = weekly_use(schedule)
+    assert table["begin"].tolist() == [240 * HOUR, 240 * HOUR + WEEK]
+    assert table["jobs"].tolist() == [1, 0] and table["utilization"][0] > 0.5
+    assert idle_waits(schedule).sum()[["other", "waited"]].tolist() == [5, 5]
+
+
+def test_the_user_that_waits_longest_may_be_a_small_one():
+    """Ten users have more node-hours than the one whose twenty short jobs wait for a day."""
+    jobs = [(hour, hour, 9, 1, str(hour % 10)) for hour in range(300)]
+    jobs += [(hour, hour + 24, 0.1, 1, "small") for hour in range(100, 120)]
+    jobs += [(hour, hour + 90, 0.1, 1, "few") for hour in range(100, 119)]
+    section = waits_section(open_log(recorded(sorted(jobs), nodes=100).workload, budget=1))
+    longest = next(t for caption, t in section.tables.items() if "waits longest" in caption)
+    assert longest.loc[("user", "user small"), ["jobs", "mean"]].tolist() == [20, 24]
+    assert "user few" not in str(longest)
+
+
+def test_a_table_without_rows_is_left_out():
+    section = waits_section(open_log(recorded([(0, 1, 1, 1, "a")]).workload, budget=1))
+    assert section.findings[0] == "The job waits 1 h."
+    assert not any("waits longest" in caption for caption in section.tables)
+
+
+def test_sizes_of_few_jobs_are_named_where_the_picture_has_them():
+    jobs = [(hour, hour + 1, 1, 1 + 4 * (hour > 28), "a") for hour in range(31)]
+    section = waits_section(open_log(recorded(jobs, nodes=100).workload, budget=1))
+    assert section.how_to_read.count("fewer than 20 jobs: 5 nodes (2 jobs).") == 1
 
 
 def test_a_week_without_jobs_has_no_median_wait():
