@@ -68,7 +68,7 @@ ALIKE = 3
 """Users (groups, …) with the same plateau from which on it is taken as one limit for all."""
 
 
-NO_LIMIT = "No limit is visible: jobs are passed at any number of running jobs or nodes."
+NO_LIMIT = "No limit is visible: nobody stays at a number of running jobs or {unit}s while others pass."
 
 
 class Limit(NamedTuple):
@@ -242,7 +242,7 @@ def _findings(log: Log, limits: list[Limit]) -> list[str]:
             alone += alike
     parts += [[each for each in alone if each.by == by] for by in KINDS]
     found = [_finding(log, part, waited) for part in parts if part]
-    return [sentence for sentence in found if sentence] or [NO_LIMIT]
+    return [sentence for sentence in found if sentence] or [NO_LIMIT.format(unit=log.unit)]
 
 
 def _finding(log: Log, limits: list[Limit], waited: np.ndarray) -> str:

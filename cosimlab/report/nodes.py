@@ -526,9 +526,10 @@ def fillers_section(log: Log, *, weeks: int = 6, overhead: float = 0.1) -> Secti
     cost = spent.groupby(level="fillers", sort=False).agg(["mean", "min", "max"]).drop(FILLERS[0])
     best = cost["mean"].idxmin()
     mean, low, high = cost.loc[best]
+    weeks_span = f" ({percent(low)} to {percent(high)})" * (len(weekly) > 1)
     finding = (
         f"One-{unit} fillers would spend {percent(mean)} of the {unit}-hours that jobs leave on "
-        f"starts and saves ({span_text(percent(low), percent(high))}), if {best}."
+        f"starts and saves{weeks_span}, if {best}."
     )
     how = (
         f"The mean over {count(len(weekly), 'week')}, evenly from the log, and their range. There "

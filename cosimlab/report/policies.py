@@ -140,7 +140,7 @@ def policies_section(log: Log) -> Section:
         computed = {f"Which policy is better is open: {why}.": ""}
         means = table[["mean wait (h)"]].set_axis(["mean of the log"], axis=1)
     else:
-        sentence, how = _best(compared)
+        sentence, how = _best(compared, " without closures" * bool(len(calendar)))
         open_always = " These numbers are of a machine that never closes." * bool(len(calendar))
         computed = {sentence: f"{how}{open_always}"}
         values = compared.rows("value", measure="wait_time", statistic="mean").set_index("policy")
@@ -243,9 +243,10 @@ def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
     ratios = table["hours, shared"] / table["hours, batch"].clip(lower=1e-9)
     table.insert(1, "ratio", ratios)
     ratio = float(table["hours, shared"].sum() / max(table["hours, batch"].sum(), 1e-9))
+    by_week = f" ({cell(ratios.min())} to {cell(ratios.max())} by week)" * (len(ratios) > 1)
     finding = (
-        f"{_helps(ratios)}: jobs would take {cell(ratio)} times as long from submission to end "
-        f"({span_text(cell(ratios.min()), cell(ratios.max()))} by week)."
+        f"{_helps(ratios)}: jobs would take {cell(ratio)} times as long from submission to end"
+        f"{by_week}."
     )
     how = (
         f"All jobs start at once and share nodes, against {alone.policy} on the same jobs, in "
@@ -311,13 +312,16 @@ def _compared(log: Log, runs: Sequence[Schedule], base: str) -> tuple[Comparison
     )
 
 
-def _best(compared: Comparison) -> tuple[str, str]:
-    """Finding: the policy of the shortest mean wait beside the base, or that none is better."""
+def _best(compared: Comparison, closed: str) -> tuple[str, str]:
+    """Finding: the policy of the shortest mean wait beside the base, or that none is better.
+
+    `closed` says where it is that machines that close are compared without that.
+    """
     base = compared.policies[0]
     values = compared.rows("value", measure="wait_time", statistic="mean").set_index("policy")
     how = f"Intervals: {percent(compared.level)} of {len(compared.drawn)} logs drawn anew."
     own, low, high = durations(*values.loc[base, ["log", "low", "high"]].astype(float))
-    today = _spoken(base)
+    today = f"{_spoken(base)}{closed}"
     pairs = compared.rows("ratio", measure="wait_time", statistic="mean")
     pairs = pairs[pairs["against"] == base].dropna(subset=["log", "low", "high"])
     if not len(pairs):

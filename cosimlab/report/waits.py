@@ -568,7 +568,9 @@ def starts_section(log: Log) -> Section:
     how_to_read = (
         "The loss (pinball loss, mean over five quantiles) is least for a forecast that is sharp "
         "and holds. The static plan is EASY with requested times and without further submissions, "
-        "as squeue --start plans. The corrected forecast adds what earlier forecasts missed."
+        "as squeue --start plans. The corrected forecast adds what earlier forecasts missed. These "
+        f"jobs wait {duration(tested.judged['wait'].mean() * HOUR)} on average: at a past instant "
+        "one meets those that wait long."
     )
     computed = _starts_findings(tested, list(table.index), log.seed)
     tables = {caption: table}
@@ -593,7 +595,7 @@ def _backtested(log: Log) -> tuple[Backtest | None, str]:
     return (
         (tested, "")
         if tested.instants > FEW_INSTANTS
-        else (None, tested.sentence.removeprefix("not judged: "))
+        else (None, f"{tested.sentence.removeprefix('not judged: ')}; more jobs or budget decide")
     )
 
 

@@ -35,6 +35,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
+from cosimlib.display import percent
 from cosimlib.files import write_whole
 from cosimlib.system import System
 from cosimlib.traces.account import (
@@ -127,7 +128,8 @@ def read_swf(
     Returns
     -------
     Workload
-        `nodes` from the requested processors, or the allocated ones if those are unknown;
+        `nodes` from the requested processors, or the allocated ones if those are unknown; the
+        account says how many jobs were allocated others;
         `recorded_start` is submit plus wait; `memory` (GB per node) from the requested memory, or
         the used one if that is unknown. As in the file: `allocated_processors`,
         `average_cpu_time`, `used_memory`, `requested_memory` (KB per processor), `preceding_job`,
@@ -366,12 +368,30 @@ def _sizes(table: pd.DataFrame, cores_per_node: int, account: Account) -> dict[s
     unknown = ~(requested > 0)
     processors = table["allocated_processors"].where(unknown, requested)
     account.add("noted", "requested processors unknown, allocated taken", unknown.sum())
+    _note_allocated(table, account)
     used_taken = ~(table["requested_memory"] > 0) & (used > 0)
     account.add("noted", "requested memory unknown, used taken", used_taken.sum())
     parts = f"not a multiple of {cores_per_node} processors, rounded up to whole nodes"
     account.add("noted", parts, (processors % cores_per_node != 0).sum())
     nodes = np.ceil(processors / cores_per_node)
     return {"nodes": nodes, "memory": _memory(table, cores_per_node)}
+
+
+def _note_allocated(table: pd.DataFrame, account: Account) -> None:
+    """Note how many jobs were allocated other processors than they requested, and how much."""
+    both = table[(table["requested_processors"] > 0) & (table["allocated_processors"] > 0)]
+    requested, allocated = both["requested_processors"], both["allocated_processors"]
+    beyond = (allocated - requested) * both["run_time"]
+    for kind, outcome, size, own in (
+        ("more", "leaves out", beyond.clip(lower=0), allocated),
+        ("fewer", "adds", -beyond.clip(upper=0), requested),
+    ):
+        share = float(size.sum()) / max(float((own * both["run_time"]).sum()), 1.0)
+        reason = (
+            f"{kind} processors allocated than requested, requested taken: this {outcome} "
+            f"{percent(share)} of the processor-hours"
+        )
+        account.add("noted", reason, int((size > 0).sum()))
 
 
 def _memory(table: pd.DataFrame, cores_per_node: int) -> pd.Series:

@@ -39,7 +39,21 @@ def test_declared_columns_have_their_declared_types():
 EACH = "each processor counts as a node"
 
 
+def test_jobs_that_were_allocated_more_or_fewer_processors_are_counted(tmp_path):
+    """Eight processors for the four and the sixteen that were asked for, an hour each."""
+    path = tmp_path / "log.swf"
+    tail = "3600 -1 1 1 1 1 1 -1 -1 -1"
+    path.write_text("".join(f"{n} 0 0 3600 8 -1 -1 {n} {tail}\n" for n in (4, 8, 16)))
+    workload = read_swf(path, verbose=False)
+    assert workload.jobs["nodes"].tolist() == [4, 8, 16]
+    taken = "processors allocated than requested, requested taken"
+    found = counts(workload)
+    assert found["noted", f"more {taken}: this leaves out 16.7 % of the processor-hours"] == 1
+    assert found["noted", f"fewer {taken}: this adds 28.6 % of the processor-hours"] == 1
+
+
 def test_the_account_counts_records_dropped_mended_and_noted():
+    taken = "processors allocated than requested, requested taken"
     assert counts(read_swf(DATA / "odd.swf", verbose=False)) == {
         ("noted", "more than 18 columns, the rest ignored"): 1,
         ("noted", f"338 processors in 9 nodes, not the same in each: {EACH}"): 5,
@@ -49,6 +63,7 @@ def test_the_account_counts_records_dropped_mended_and_noted():
         ("dropped", "run time unknown"): 1,
         ("dropped", "number of processors unknown"): 1,
         ("noted", "requested processors unknown, allocated taken"): 1,
+        ("noted", f"fewer {taken}: this adds 99.1 % of the processor-hours"): 1,
         ("noted", "requested memory unknown, used taken"): 1,
         ("mended", "out of order, put in order of submission"): 1,
         ("noted", "run time 0"): 1,
@@ -66,7 +81,7 @@ def test_the_account_is_printed_when_verbose_and_only_then(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Small: 5 jobs from 11 records"
     assert "  dropped         2  cancelled before it ran (status 5)" in lines
-    assert len(lines) == 1 + 15
+    assert len(lines) == 1 + 16
 
 
 @pytest.mark.parametrize(("cores", "nodes"), [(1, [16, 995, 4, 1, 4]), (8, [2, 125, 1, 1, 1])])
