@@ -14,6 +14,7 @@ import argparse
 import html
 import json
 import math
+import re
 import shlex
 import sys
 import time
@@ -41,7 +42,7 @@ from cosimlab.ending import status_of
 from cosimlib import checks as check
 from cosimlib.display import count, duration
 from cosimlib.extras import needed_by
-from cosimlib.files import write_whole
+from cosimlib.files import check_writable, write_whole
 from cosimlib.traces.hosts import fold_hosts
 from cosimlib.units import DAY, HOUR
 
@@ -56,8 +57,17 @@ EXAMPLES = """examples:
   cosim-advise 64 --when 2h --history sacct.txt       when would a job with 64 nodes for 2 h start?
   cosim-advise 8 --partition gpu --constraint 'a100|h100' --model site.toml --explain
 
-The exit status is 0 if the nodes can be free by some deadline, 3 if they cannot, 1 for an error."""
+TIME is 90s, 15m, 2h, 1h30m or 1d; a number alone is seconds.
+The exit status is 0 if the nodes can be free by some deadline (with --commands: by the one asked
+for), 3 if they cannot, 1 for an error."""
 IMPOSSIBLE = 3
+LASTS = "1h"
+"""How long a burst lasts, if `--duration` does not say it."""
+
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\$?")
+"""Name of a user, as Unix and directory services have them."""
+
+NEGATIVE = re.compile(r"-\d+(?:\.\d+)?(?:[smhd]\S*)?")
 FORMAT = "cosim-advise 2"
 RESERVATION = "cosim-burst"
 HARMLESS = " .,:_/%+-=@"
@@ -76,7 +86,7 @@ OPTIONS = {
     "--constraint": (None, "FEATURES", "only nodes with these features, such as 'a&(b|c)'"),
     "--model": (None, "FILE", "checkpoint model of applications (TOML)"),
     "--now": (None, "SECONDS", "time of the saved output, since 1970, if the output lacks it"),
-    "--duration": ("1h", "TIME", "for --commands: how long the burst lasts; default: 1h"),
+    "--duration": (None, "TIME", "for --commands: how long the burst lasts; default: 1h"),
     "--user": (None, "NAME", "for --commands: who runs the burst; default: whoever types them"),
     "--when": (None, "TIME", "instead: when would a job of this length start?"),
     "--history": (None, "FILE", "output of sacct, for --when"),
@@ -130,7 +140,22 @@ OF_ADVICE = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command's status (see `EXAMPLES`)."""
-    return status_of("cosim-advise", partial(_advise, parser().parse_args(arguments)))
+    given = sys.argv[1:] if arguments is None else arguments
+    return status_of("cosim-advise", partial(_advise, parser().parse_args(_joined(given))))
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """Arguments in which a value below 0 is joined to its option, so that its check names it.
+
+    argparse takes ``-1h`` for another option.
+    """
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and joined[-1] in OPTIONS and NEGATIVE.fullmatch(argument):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _advise(chosen: argparse.Namespace) -> int:
@@ -164,7 +189,17 @@ def _once(chosen: argparse.Namespace) -> int:
         print(when_text(cluster, made, notes))
         return 0
     check.that("--history", chosen.history, chosen.history is None, "--when beside it")
+    for name in ("duration", "user"):
+        value = getattr(chosen, name)
+        check.that(f"--{name}", value, value is None or chosen.commands, "--commands beside it")
+    fine = chosen.user is None or USER.fullmatch(chosen.user) is not None
+    check.that("--user", chosen.user, fine, "the name of a user")
+    if chosen.html:
+        check_writable(Path(chosen.html))
     advice = _advice(chosen)
+    if chosen.commands and not advice.choice(_by(chosen)).possible:
+        print(f"cosim-advise: {impossible(advice, _by(chosen))}", file=sys.stderr)
+        return IMPOSSIBLE
     _print(chosen, advice)
     if chosen.html:
         _write(advice, Path(chosen.html))
@@ -196,19 +231,33 @@ def _advice(chosen: argparse.Namespace) -> Advice:
         read_cluster(*chosen.files, now=chosen.now),
         within=within,
         step=step,
-        by=None if chosen.by is None else seconds_of(chosen.by, "--by"),
+        by=_by(chosen),
         model=model,
         partition=chosen.partition,
         constraint=chosen.constraint,
     )
 
 
+def _by(chosen: argparse.Namespace) -> float | None:
+    """The deadline that is asked for (s); None for the last."""
+    return None if chosen.by is None else seconds_of(chosen.by, "--by")
+
+
+def impossible(advice: Advice, deadline: float | None) -> str:
+    """Words on nodes that cannot be had by a deadline."""
+    moment = advice.choice(deadline).moment
+    return (
+        f"nodes_needed={advice.nodes_needed}; expected at most {moment.reachable}, "
+        f"which can be free by {duration(moment.deadline)}"
+    )
+
+
 def _print(chosen: argparse.Namespace, advice: Advice) -> None:
-    by = None if chosen.by is None else seconds_of(chosen.by, "--by")
+    by = _by(chosen)
     if chosen.json:
         print(json.dumps(document_of(advice), indent=1, ensure_ascii=False, allow_nan=False))
     elif chosen.commands:
-        lasts = seconds_of(chosen.duration, "--duration", above=0)
+        lasts = seconds_of(chosen.duration or LASTS, "--duration", above=0)
         print("\n".join(commands_of(advice, by, lasts=lasts, user=chosen.user)))
     else:
         print(text_of(advice, by))
@@ -291,10 +340,7 @@ def commands_of(
     check.seconds("lasts", lasts, above=0.0)
     choice = advice.choice(deadline)
     if not choice.possible:
-        raise ValueError(
-            f"nodes_needed={advice.nodes_needed}; expected at most {choice.moment.reachable}, "
-            f"which can be free by {duration(choice.moment.deadline)}"
-        )
+        raise ValueError(impossible(advice, deadline))
     jobs, table = choice.jobs(), advice.cluster.jobs
     steps: list[tuple[float, str, str]] = []
     stopped: set[int] = set()

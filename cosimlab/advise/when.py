@@ -49,8 +49,10 @@ WEEKS = 8
 
 def when_text(cluster: Cluster, made: Forecast, notes: Sequence[str]) -> str:
     """When the job asked for would start, and the waiting ones, as text with notes."""
+    on_nodes = count(len(cluster.jobs), "job")
+    few = f", of which {made.running:,} count" * (made.running < len(cluster.jobs))
     lines = [
-        f"{cluster.name}, {cluster.moment:%Y-%m-%d %H:%M}: {made.running:,} running, "
+        f"{cluster.name}, {cluster.moment:%Y-%m-%d %H:%M}: {on_nodes} on nodes{few}; "
         f"{len(made.jobs):,} waiting",
         "",
     ]

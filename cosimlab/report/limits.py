@@ -68,7 +68,7 @@ ALIKE = 3
 """Users (groups, …) with the same plateau from which on it is taken as one limit for all."""
 
 
-NO_LIMIT = "No limit is visible: nobody stays at a number of running jobs or {unit}s while others pass."
+NO_LIMIT = "No limit is visible: nobody stays at a number of jobs or {unit}s while others pass."
 
 
 class Limit(NamedTuple):

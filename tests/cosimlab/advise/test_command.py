@@ -61,8 +61,8 @@ def test_impossible_is_said_everywhere(capsys, tmp_path):
     assert status == 3 and "1 node at most" in text and "impossible, 1 node at most" in text
     status, text, _ = run(capsys, "2", *paths, "--json")
     assert status == 3 and json.loads(text)["deadlines"][0]["loss"] is None
-    status, _, errors = run(capsys, "2", *paths, "--commands")
-    assert status == 1 and "nodes_needed=2; expected at most 1" in errors
+    status, text, errors = run(capsys, "2", *paths, "--commands")
+    assert (status, text) == (3, "") and "nodes_needed=2; expected at most 1" in errors
     status, text, _ = run(capsys, "2", *paths, "--explain")
     assert "no set of jobs is enough" in text
 
@@ -228,6 +228,12 @@ def test_watching_goes_on_after_a_failure_until_it_is_stopped(capsys, tmp_path, 
         (["1", *SAVED, "--step", "0.001s", "--within", "9d"], "take a longer step"),
         (["1", *SAVED, "--partition", "none"], "no partition 'none'; there are: gpu, main"),
         (["1", *SAVED, "--constraint", "("], "expected features joined"),
+        (["1", *SAVED, "--duration", "4h"], "--duration='4h'; expected --commands beside it"),
+        (["1", *SAVED, "--user", "eve"], "--user='eve'; expected --commands beside it"),
+        (["1", *SAVED, "--commands", "--user", ""], "--user=''; expected the name of a user"),
+        (["1", *SAVED, "--commands", "--user", "a b;rm"], "--user='a b;rm'; expected the name"),
+        (["1", *SAVED, "--commands", "--duration", "-1h"], "--duration='-1h'; expected seconds"),
+        (["1", *SAVED, "--html", "nowhere/loss.html"], "there is no folder nowhere"),
         (["1", *SAVED, "--model", "nowhere.toml"], "nowhere.toml: No such file"),
         (["1", "nowhere.json"], "nowhere.json: No such file"),
     ],
