@@ -1,10 +1,20 @@
 """How a command ends: its status, and one line for an error."""
 
+import argparse
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 INTERRUPTED = 130
 """Status of a command that was stopped by Ctrl-C, as shells have it."""
+
+
+class Arguments(argparse.ArgumentParser):
+    """Arguments of a command; the error of a wrong one is one line, and status 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message and where help is."""
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help lists all\n")
 
 
 def status_of(name: str, work: Callable[[], int]) -> int:

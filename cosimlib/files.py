@@ -45,5 +45,7 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         temporary.write_bytes(content)
         temporary.replace(path)
+    except OSError as error:
+        raise type(error)(f"{path}: cannot be written, {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)

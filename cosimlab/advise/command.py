@@ -38,7 +38,7 @@ from cosimlab.advise.text import (
     title_of,
     unused,
 )
-from cosimlab.ending import status_of
+from cosimlab.ending import Arguments, status_of
 from cosimlib import checks as check
 from cosimlib.display import count, duration
 from cosimlib.extras import needed_by
@@ -103,7 +103,7 @@ FLAGS = {
 
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
-    made = argparse.ArgumentParser(
+    made = Arguments(
         "cosim-advise",
         description=DESCRIPTION,
         epilog=EXAMPLES,

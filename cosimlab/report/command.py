@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cosimlab.ending import status_of
+from cosimlab.ending import Arguments, status_of
 from cosimlab.report.history import (
     change_section,
     months_section,
@@ -246,7 +246,7 @@ def report(
 
 def parser() -> argparse.ArgumentParser:
     """Arguments of the command line."""
-    made = argparse.ArgumentParser(
+    made = Arguments(
         prog="cosim-report",
         description="Write a report on a job log as one HTML page: load, waits, policies, bursts.",
         epilog="example: cosim-report my.log -o report.html",

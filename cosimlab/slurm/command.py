@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 
-from cosimlab.ending import status_of
+from cosimlab.ending import Arguments, status_of
 from cosimlab.slurm.answer import report_on
 from cosimlab.slurm.jobs import read_jobs
 from cosimlab.slurm.reading import read_site
@@ -12,7 +12,7 @@ from cosimlab.slurm.reading import read_site
 
 def parser() -> argparse.ArgumentParser:
     """Arguments of the command line."""
-    made = argparse.ArgumentParser(
+    made = Arguments(
         prog="cosim-slurm",
         description="Simulate your Slurm from its configuration, beside its record, and changed.",
         epilog='example: cosim-slurm site/ --jobs sacct.txt --set "QOS long MaxJobsPerUser=8"',

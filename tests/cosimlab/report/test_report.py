@@ -217,6 +217,16 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys):
     assert not (tmp_path / "report.html").exists()
 
 
+def test_wrong_arguments_and_paths_are_one_line(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["synthetic", "--seed", "x"])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.count("\n") == 1
+    assert said.startswith("cosim-report: argument --seed: invalid int value: 'x'; ")
+    with pytest.raises(OSError, match="/proc"):
+        Report("log", (), "basis").to_html("/proc/a.html")
+
+
 def test_an_interval_that_leaves_out_its_own_number_is_found():
     said = "would cut it from 5.4 h to 2.9 h, 0.534 times (0.556 to 0.782)."
     assert outside_of_their_interval(said) == ["(0.556 to 0.782)"]
