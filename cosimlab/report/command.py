@@ -21,7 +21,7 @@ from cosimlab.report.history import (
 from cosimlab.report.limits import limits_section
 from cosimlab.report.log import Log, open_log
 from cosimlab.report.nodes import bursts_section, fillers_section, lending_section
-from cosimlab.report.overview import Changes, Tile, changes, picture, tiles
+from cosimlab.report.overview import OPEN, Changes, Tile, changes, picture, tiles
 from cosimlab.report.page import Section, capital, document, folded, table_html, tiles_html
 from cosimlab.report.policies import policies_section, timesharing_section
 from cosimlab.report.waits import log_section, starts_section, waits_section
@@ -151,7 +151,8 @@ class Report:
             rows = pd.DataFrame([vars(each) for each in found.rows]).set_index("rank")
             rows["effect"] = [": ".join(filter(None, (e.effect, e.means))) for e in found.rows]
             rows = rows.drop(columns="means").rename(columns=COLUMNS)
-            best = ", the best first" if len({each.rank for each in found.rows}) > 1 else ""
+            ranked = {each.rank for each in found.rows} - {OPEN}
+            best = ", the best first" if len(ranked) > 1 else ""
             drawn = table_html(rows, f"Changes{best}")
             table = f'<div class="changes">{drawn}</div>'
         sentences = "".join(f"<p>{html.escape(each)}</p>" for each in found.sentences)
