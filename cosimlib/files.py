@@ -46,6 +46,6 @@ def write_whole(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
         temporary.replace(path)
     except OSError as error:
-        raise type(error)(f"{path}: cannot be written, {error.strerror}") from error
+        raise type(error)(f"{path}: cannot be written, {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)

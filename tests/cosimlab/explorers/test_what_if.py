@@ -30,7 +30,7 @@ def test_no_answer_is_shown_as_such():
     """Few jobs wait, so that there is no number; the sentence and the caption say why."""
     panel = lab.explore_what_if(jobs=60)
     assert "no number" in panel.figure.layout.title.text
-    assert panel.text.value.startswith("No number for 10.2 % more nodes")
+    assert panel.text.value.startswith("No number for 10 % more nodes")
     assert "No number:" in panel.notes.value
     assert len(panel.figure.data) == 3
     assert np.isnan(panel.answer.numbers["ratio"])
