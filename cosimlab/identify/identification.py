@@ -56,8 +56,9 @@ class Identification(Displayed):
         The first wrong decision of the nearest rule; None if it makes them all.
     smallest : Workload, optional
         Where a simulator was given: the smallest log found that it schedules otherwise than the
-        nearest rule, with its machine. Its jobs have new numbers, from 0, and the witness is of
-        this log. `print` shows it as Python that you can paste.
+        nearest rule, with its machine. Its jobs have new numbers, from 0. The witness is of this
+        log, unless the rule makes all decisions on it. `print` shows it as Python that you can
+        paste.
     not_asked : str
         How many rules were not asked, and why; empty if all were.
     notes : tuple of str
@@ -118,7 +119,9 @@ class Identification(Displayed):
                 count(self.smallest.machine.total_nodes, "node") if self.smallest.machine else ""
             )
             jobs = count(len(self.smallest), "job")
-            told |= {"smallest log": partial(str, f"{jobs} on {nodes}, which the witness is of")}
+            is_of = self.witness and self.witness.workload.name.startswith(self.smallest.name)
+            ending = ", which the witness is of" if is_of else ""
+            told |= {"smallest log": partial(str, f"{jobs} on {nodes}{ending}")}
         if self.notes:
             told |= {"note": partial(str, "; ".join(self.notes))}
         return told
