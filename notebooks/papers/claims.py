@@ -210,8 +210,11 @@ def _decide_readings(samples: Samples, rule: Rule) -> Verdict:
     elif {"holds", "fails"} <= verdicts:
         why = f"the paper's words leave more than one reading open ({each})"
     else:
-        open_ = [f"{name}: {one.why}" for name, one in alone.items() if one.verdict == "unknown"]
-        why = "; ".join(open_)
+        named: dict[str, list[str]] = {}
+        for name, one in alone.items():
+            if one.verdict == "unknown":
+                named.setdefault(one.why, []).append(name)
+        why = "; ".join(f"{' / '.join(names)}: {reason}" for reason, names in named.items())
     return Verdict(ours, "unknown", why, samples.data, readings=each)
 
 

@@ -196,6 +196,10 @@ def test_every_reading_is_judged_and_all_must_agree():
     found = decide(doubtful, one)
     assert (found.verdict, found.why) == ("unknown", "a twin's jobs")
     assert found.readings == "A: fails; B: fails"
+    open_ = decide(
+        Samples(why="w", readings={"A": [1.0, 9.0], "B": [3.0, 3.1], "C": [1, 8.0]}), one
+    )
+    assert open_.why == "A / C: the interval over 2 seeds contains the limit (2 to 4)"
     apart = decide(Samples(why="w", readings={"A": [1.0, 1.1], "B": [8.0, 8.1]}), one)
     assert apart.why == "the readings fail on opposite sides of the limits (2 to 4)"
 
