@@ -224,7 +224,7 @@ def what_if(
     gone = ~replays.counts & change.stays[kept]
     reason = _reason(replays, machine, fit) or _too_wide(jobs, gone) or _held(waiting, more_nodes)
     measured = not np.isfinite(change.limit)
-    held_truth = _held_truth(change, machine) if measured and not reason else ""
+    held_truth = _held_truth(change, workload, machine) if measured and not reason else ""
     table = _table(replays, answered=not reason, interval=measured, seed=int(seed))
     if gone.any():
         too_wide = count(int(gone.sum()), "job")
@@ -379,7 +379,7 @@ def held_share(waiting: pd.DataFrame) -> float:
     return float(held["free_node_hours"].sum() / max(waiting["node_hours"].sum(), 1.0))
 
 
-def _held_truth(change: Change, machine: System) -> str:
+def _held_truth(change: Change, workload: Workload, machine: System) -> str:
     """In how many of the cells whose truth is known the intervals of such a change held it."""
     growth = sum(change.nodes.values()) / machine.total_nodes - 1
     factors = np.unique(change.factor)
@@ -393,9 +393,17 @@ def _held_truth(change: Change, machine: System) -> str:
         listed = listed.replace("%", " %").replace("  %", " %").replace("-", "−") + " nodes"
         return same[0] if same else f"{listed} (this change was not tried)"
     if changed[1]:
-        return f"{USER_HELD} without the largest user"
+        differs = "" if _leaves_largest_user(change, workload) else " (this change was not tried)"
+        return f"{USER_HELD} without the largest user{differs}"
     same_time = factors.size == 1 and abs(factors[0] - TRIED_FACTOR) <= ALIKE
     return TIMES_HELD + f" at run times × {TRIED_FACTOR:g} (this was not tried)" * (not same_time)
+
+
+def _leaves_largest_user(change: Change, workload: Workload) -> bool:
+    """Whether just the jobs of the user with most node-hours leave."""
+    jobs, user = workload.jobs, workload.column("user")
+    work = (jobs["nodes"] * jobs["run_time"]).groupby(user).sum()
+    return len(work) > 0 and bool(((user == work.idxmax()) == ~change.stays).all())
 
 
 def _table(replays: _Replays, *, answered: bool, interval: bool, seed: int) -> pd.DataFrame:
