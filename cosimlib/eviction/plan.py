@@ -38,7 +38,13 @@ from cosimlib.eviction.problem import (
     EvictionProblem,
     WriteArrays,
 )
-from cosimlib.eviction.rules import InfeasiblePlanError, check_plan, check_table
+from cosimlib.eviction.rules import (
+    COMPARED,
+    InfeasiblePlanError,
+    check_optimum,
+    check_plan,
+    check_table,
+)
 from cosimlib.kernels.jit import kernel
 
 
@@ -337,8 +343,13 @@ class TimedPlan(EvictionPlan):
 @audit_rule.register
 def _(plan: EvictionPlan) -> None:
     """Raise an error if a plan breaks a rule, or no longer counts what its problem says."""
+    # The solver knows the plans of this file.
+    from cosimlib.eviction.dynamic import solve_dynamic
+
     check_plan(plan)
     check_table(plan)
+    if plan.solver in COMPARED and plan.proven.any():
+        check_optimum(plan, solve_dynamic(plan.problem).loss)
 
 
 def _steps_of(plan: EvictionPlan) -> np.ndarray:

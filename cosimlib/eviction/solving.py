@@ -62,7 +62,8 @@ def solve(
         per job; or a function ``f(problem) -> EvictionPlan``. An object of your own class is called
         like a function.
     name : str, optional
-        Name of the plan's solver; by default the function's.
+        Name of the plan's solver, for a function of a deadline; by default the function's. A plan
+        that a solver makes as a whole keeps the name that it has.
     **knobs
         Keyword arguments of the function.
 

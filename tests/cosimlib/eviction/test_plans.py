@@ -390,3 +390,17 @@ def test_a_solver_that_changes_the_problem_is_refused(problem):
 
     with pytest.raises(InfeasiblePlanError, match=r"spoils: loss of job 7 .* change a copy of it"):
         solve(problem, spoils)
+
+
+def test_a_false_proof_in_the_name_of_a_solver_is_refused():
+    """All jobs are killed and the plan is said to be optimal, in the name of `dynamic`."""
+    table = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
+    times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    problem = EvictionProblem(pd.DataFrame(table | times), nodes_needed=64, horizon=300)
+    best = solve_dynamic(problem)
+    assert audit(best) is best
+    false = replace(best, choices=np.full_like(best.choices, KILL))
+    with pytest.raises(
+        InfeasiblePlanError, match="loses 49 node-hours; the optimum is 9: expected"
+    ):
+        audit(false)
