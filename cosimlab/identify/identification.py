@@ -49,7 +49,8 @@ class Identification(Displayed):
         precision when the rule schedules the whole log), `decisions` that were judged, and how many
         of them are `wrong`. A rule is not asked any more after 1,000 wrong ones.
     decisions : int
-        Instants of the record at which a job waits for which enough nodes are free.
+        Instants of the record at which a job waits for which enough nodes are free, as the rule saw
+        them that was followed for longest: a rule is left after a thousand wrong decisions.
     precision : float
         Seconds to which the starts are known.
     witness : Witness, optional
