@@ -84,7 +84,7 @@ PARTS: dict[str, Part] = {
     "3-overheads": Part(1.0, lambda: _timesharing("overheads", "greatest overhead")),
     "4-filling": Part(0.1, lambda: _notebook("4-filling")),
     "5-elastic": Part(0.2, lambda: _notebook("5-elastic")),
-    "6-ondemand": Part(1.0, lambda: _notebook("6-ondemand")),
+    "6-ondemand": Part(1.0, lambda: _notebook("6-ondemand", "theta-2023-prod")),
     "7-nodes": Part(0.05, lambda: _notebook("7-nodes")),
 }
 """The parts, in their order. Time-sharing under noise is none of them: it takes 3 hours a seed."""
