@@ -31,7 +31,7 @@ def plot_sites(report: "SlurmReport", *, title: str) -> CaptionedFigure:
     table = report.groups[report.groups["kind"] != "all"]
     waited = (table["mean"] * table["jobs"]).groupby([table["kind"], table["group"]]).sum()
     most = waited.groupby(level="kind").nlargest(SHOWN).droplevel(0).index
-    table = table.set_index(["kind", "group"]).loc[most.intersection(waited.index)].reset_index()
+    table = table.set_index(["kind", "group"]).loc[most].reset_index()
     several = table.groupby("kind")["group"].nunique()
     kinds = [kind for kind in several.index if several[kind] > 1][:PANELS] or [several.index[0]]
     table = table[table["kind"].isin(kinds)]

@@ -129,7 +129,7 @@ def report_on(
         )
         notes = (*notes, f"No intervals: {why}.") if why else notes
     elif fits is not False and len(sites) > 1:
-        notes = (*notes, "The differences below have no intervals; replicates=39 gives them.")
+        notes = (*notes, "The differences below have no intervals.")
     named = {one for schedule in schedules.values() for one in schedule.not_modeled}
     return SlurmReport(
         workload.name,

@@ -149,6 +149,7 @@ def _start_now(world: World, job: int, now: float) -> int:
     row = row_of(machine, one.request)
     if count_common(machine.fits[row], plan.common, plan.found) < one.nodes:
         if world.settings[0].preempts:
+            # Which jobs would stop is found by choosing nodes; the planned ones are kept.
             planned = machine.chosen[: one.nodes].copy()
             make_room(world, job, plan.common, now)
             machine.chosen[: one.nodes] = planned
@@ -211,7 +212,8 @@ def _after_others(
     world: World, one: np.record, row: int, tried: float, later: float, now: float
 ) -> float:
     """When a job could start as running jobs end, but for those that are gone."""
-    machine, settings, is_old = world.machine, world.settings[0], world.settings[0].is_before_24_11
+    machine, settings = world.machine, world.settings[0]
+    is_old = settings.is_before_24_11
     gone_by = -np.inf if is_old else tried
     if _count_free_by(world, one, row, gone_by, LAST) >= one.nodes:
         choose(machine, one.request, world.map.found, one.nodes, gone_by, LAST)
@@ -226,9 +228,12 @@ def _after_others(
         if not is_cut:
             if _count_free_by(world, one, row, last, ended) >= one.nodes:
                 choose(machine, one.request, world.map.found, one.nodes, last, ended)
-                if is_old and last <= now:
-                    return max(now + 1, last + settings.over_time_limit + settings.kill_wait)
-                return last if is_old else _last_end(world, one.nodes, tried, last)
+                if not is_old:
+                    return _last_end(world, one.nodes, tried, last)
+                if last > now:
+                    return last
+                # The last job has outlived its limit: when it ends is a guess.
+                return max(now + 1, last + settings.over_time_limit + settings.kill_wait)
             window *= 2
             while window <= YEAR and following > anchor + window:
                 window *= 2

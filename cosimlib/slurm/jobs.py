@@ -63,7 +63,10 @@ JOB = record_type(
 )
 """A job; `began` is when its present run began, `first` where its nodes are listed.
 
-`order` comes before priority. What concerns preemption is explained in `preemption`.
+`order` comes before priority. For preemption, a job has a `rung` (its partition or QOS, a row in
+`World.preempts`) and a `mode`. It was stopped by `preempted_by`, and stopped others last at
+`preempt_start`. Of several candidates the one of the largest `victim_rank` stops first; `usable`
+and `position` are keys by which candidates are put in another order.
 """
 
 

@@ -66,31 +66,43 @@ def set_preemption(jobs: Jobs, site: Site) -> np.ndarray:
     np.ndarray
         Whether the jobs of a partition (or QOS) may stop those of another.
     """
-    table, by = jobs.table, site.preemption.by if is_on(site) else ""
-    partitions, qos = list(site.partitions.values()), list(site.qos.values())
-    tier = np.array([one.tier for one in partitions] + [0])[table.part]
-    names = [one.name for one in qos]
-    preempts = np.zeros((1, 1), np.bool_)
-    level = np.zeros(len(jobs.table))
-    if by == "partition":
-        modes = [mode_of(site, one.preempt_mode) for one in partitions]
-        tiers = np.array([one.tier for one in partitions])
-        preempts = (tiers[:, None] > tiers[None, :]) & (np.array(modes) != OFF)[None, :]
-        table.rung = table.part
-        _set_each(table, table.part, modes, [one.grace_time for one in partitions], tiers)
-    elif by == "qos":
-        modes = [*(mode_of(site, one.preempt_mode) for one in qos), OFF]
-        preempts = np.zeros((len(modes), len(modes)), np.bool_)
-        for row, one in enumerate(qos):
-            for name in one.preempts:
-                if name in names and name != one.name:
-                    preempts[row, names.index(name)] = modes[names.index(name)] != OFF
-        table.rung = table.qos
-        priorities = np.array([*(one.priority for one in qos), 0])
-        _set_each(table, table.qos, modes, [*(one.grace_time for one in qos), 0.0], priorities)
-        level = levels_of(preempts)[table.qos]
-    table.order = level * SIZES + tier
+    table = jobs.table
+    tiers = np.array([*(one.tier for one in site.partitions.values()), 0])
     table.exempt_time = _exempt_times(table, site)
+    if not is_on(site):
+        table.order = tiers[table.part]
+        return np.zeros((1, 1), np.bool_)
+    if site.preemption.by == "partition":
+        table.order = tiers[table.part]
+        return _by_partition(table, site, tiers[:-1])
+    preempts = _by_qos(table, site)
+    table.order = levels_of(preempts)[table.qos] * SIZES + tiers[table.part]
+    return preempts
+
+
+def _by_partition(table: np.recarray, site: Site, tiers: np.ndarray) -> np.ndarray:
+    """Set what jobs have by their partitions; which partitions' jobs may stop which others."""
+    partitions = list(site.partitions.values())
+    modes = [mode_of(site, one.preempt_mode) for one in partitions]
+    table.rung = table.part
+    _set_each(table, table.part, modes, [one.grace_time for one in partitions], tiers)
+    is_higher = tiers[:, None] > tiers[None, :]
+    return is_higher & (np.array(modes) != OFF)[None, :]
+
+
+def _by_qos(table: np.recarray, site: Site) -> np.ndarray:
+    """Set what jobs have by their QOS; whose jobs may stop which others. The last row is no QOS."""
+    qos = list(site.qos.values())
+    row = {one.name: number for number, one in enumerate(qos)}
+    modes = [*(mode_of(site, one.preempt_mode) for one in qos), OFF]
+    preempts = np.zeros((len(modes), len(modes)), np.bool_)
+    for one in qos:
+        for name in one.preempts:
+            if name in row and name != one.name:
+                preempts[row[one.name], row[name]] = modes[row[name]] != OFF
+    table.rung = table.qos
+    priorities = np.array([*(one.priority for one in qos), 0])
+    _set_each(table, table.qos, modes, [*(one.grace_time for one in qos), 0.0], priorities)
     return preempts
 
 

@@ -46,6 +46,16 @@ ROW = record_type(integers="request position")
 """Whose times a row has, and how much of the list of changes it has seen."""
 RUN = record_type(integers="first last nodes cores weight")
 COUNT = record_type(integers="changes chosen gone is_before_26_05")
+"""Lengths of `changed` and `chosen`, how many jobs are taken for gone, and the release."""
+
+
+class Idle(NamedTuple):
+    """What a node has idle, and how many jobs are on it."""
+
+    cores: int
+    memory: float
+    gpus: int
+    jobs: int
 
 
 class Machine(NamedTuple):
@@ -161,27 +171,14 @@ def time_of(machine: Machine, number: int, node: int) -> float:
     Jobs that are gone count as if they had ended.
     """
     request, one = machine.requests[number], machine.nodes[node]
-    cores, gpus, jobs = one.cores - one.used_cores, one.gpus - one.used_gpus, one.jobs
-    memory = one.memory - one.used_memory
-    place = one.head if machine.counts[0].gone else NOWHERE
-    while place >= 0:
-        held = machine.places[place]
-        if held.is_gone:
-            other = machine.requests[held.request]
-            cores += one.cores if other.is_whole else other.cores
-            memory += one.memory if other.all_memory else other.memory
-            gpus += other.gpus
-            jobs -= 1
-        place = held.next
+    idle = _idle_now(one)
+    if machine.counts[0].gone:
+        idle = _idle_after(machine, one, -np.inf, NOBODY)
     time, place = -np.inf, one.head
-    while not _is_enough(request, one, cores, memory, gpus, jobs):
+    while not _is_enough(request, one, idle):
         held = machine.places[place]
         if not held.is_gone:
-            other = machine.requests[held.request]
-            cores += one.cores if other.is_whole else other.cores
-            memory += one.memory if other.all_memory else other.memory
-            gpus += other.gpus
-            jobs -= 1
+            idle = _given_back(machine, one, held, idle)
             time = held.end
         place = held.next
     return time
@@ -193,31 +190,60 @@ def fits_after(machine: Machine, number: int, node: int, time: float, last: int)
 
     Of the jobs that end at that time those have ended that are not after the last one.
     """
-    request, one = machine.requests[number], machine.nodes[node]
-    cores, gpus, jobs = one.cores - one.used_cores, one.gpus - one.used_gpus, one.jobs
-    memory = one.memory - one.used_memory
-    place = one.head
-    while place >= 0:
-        held = machine.places[place]
-        if has_ended(held, time, last):
-            other = machine.requests[held.request]
-            cores += one.cores if other.is_whole else other.cores
-            memory += one.memory if other.all_memory else other.memory
-            gpus += other.gpus
-            jobs -= 1
-        place = held.next
-    return _is_enough(request, one, cores, memory, gpus, jobs)
+    one = machine.nodes[node]
+    return _is_enough(machine.requests[number], one, _idle_after(machine, one, time, last))
 
 
 @kernel
-def _is_enough(
-    request: np.record, node: np.record, cores: int, memory: float, gpus: int, jobs: int
-) -> bool:
+def _idle_now(node: np.record) -> Idle:
+    """What a node has idle."""
+    return Idle(
+        node.cores - node.used_cores,
+        node.memory - node.used_memory,
+        node.gpus - node.used_gpus,
+        node.jobs,
+    )
+
+
+@kernel
+def _idle_after(machine: Machine, node: np.record, time: float, last: int) -> Idle:
+    """What a node has idle once some jobs have ended, by `has_ended`."""
+    idle, place = _idle_now(node), node.head
+    while place >= 0:
+        held = machine.places[place]
+        if has_ended(held, time, last):
+            idle = _given_back(machine, node, held, idle)
+        place = held.next
+    return idle
+
+
+@kernel
+def _given_back(machine: Machine, node: np.record, held: np.record, idle: Idle) -> Idle:
+    """What a node has idle once a job has given back what it holds of it."""
+    request = machine.requests[held.request]
+    return Idle(
+        idle.cores + (node.cores if request.is_whole else request.cores),
+        idle.memory + (node.memory if request.all_memory else request.memory),
+        idle.gpus + request.gpus,
+        idle.jobs - 1,
+    )
+
+
+@kernel
+def has_ended(held: np.record, time: float, last: int) -> bool:
+    """Whether a job has ended by a time, if it runs until its limit, or is taken for gone."""
+    return bool(held.is_gone or held.end < time or (held.end == time and held.job <= last))
+
+
+@kernel
+def _is_enough(request: np.record, node: np.record, idle: Idle) -> bool:
     """Whether what a node has idle is enough for a request."""
-    if request.is_whole and jobs > 0:
+    if request.is_whole and idle.jobs > 0:
         return False
     memory_needed = node.memory if request.all_memory else request.memory
-    return cores >= request.cores and memory >= memory_needed and gpus >= request.gpus
+    return (
+        idle.cores >= request.cores and idle.memory >= memory_needed and idle.gpus >= request.gpus
+    )
 
 
 @kernel
@@ -267,22 +293,7 @@ def _take_node(machine: Machine, node: int) -> None:
 def _idle_cores(machine: Machine, request: np.record, node: int, time: float, last: int) -> int:
     """Idle cores of a node at a time; a job on whole nodes counts all."""
     one = machine.nodes[node]
-    if request.is_whole:
-        return one.cores
-    cores, place = one.cores - one.used_cores, one.head
-    while place >= 0:
-        held = machine.places[place]
-        if has_ended(held, time, last):
-            other = machine.requests[held.request]
-            cores += one.cores if other.is_whole else other.cores
-        place = held.next
-    return cores
-
-
-@kernel
-def has_ended(held: np.record, time: float, last: int) -> bool:
-    """Whether a job has ended by a time, if it runs until its limit, or is taken for gone."""
-    return bool(held.is_gone or held.end < time or (held.end == time and held.job <= last))
+    return one.cores if request.is_whole else _idle_after(machine, one, time, last).cores
 
 
 @kernel
