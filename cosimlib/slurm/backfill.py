@@ -47,7 +47,6 @@ from cosimlib.slurm.selection import (
     NOBODY,
     choose,
     count_common,
-    fits_after,
     row_of,
     row_without,
 )
@@ -215,7 +214,7 @@ def _after_others(
     machine, settings = world.machine, world.settings[0]
     is_old = settings.is_before_24_11
     gone_by = -np.inf if is_old else tried
-    if _count_free_by(world, one, row, gone_by, LAST) >= one.nodes:
+    if _count_free_by(world, row, gone_by, LAST) >= one.nodes:
         choose(machine, one.request, world.map.found, one.nodes, gone_by, LAST)
         return now
     window, anchor = GROUP, NOT_LATER
@@ -226,7 +225,7 @@ def _after_others(
         if last < 0:
             return np.nan
         if not is_cut:
-            if _count_free_by(world, one, row, last, ended) >= one.nodes:
+            if _count_free_by(world, row, last, ended) >= one.nodes:
                 choose(machine, one.request, world.map.found, one.nodes, last, ended)
                 if not is_old:
                     return _last_end(world, one.nodes, tried, last)
@@ -300,22 +299,20 @@ def _next_counted(world: World, place: int) -> int:
 
 
 @kernel
-def _count_free_by(world: World, one: np.record, row: int, time: float, last: int) -> int:
+def _count_free_by(world: World, row: int, time: float, last: int) -> int:
     """Find the common nodes on which a job fits once all limits up to a time have passed.
 
     Of jobs that end at that very time, those count that are not after the last one.
     """
-    machine, plan, times, size = world.machine, world.map, world.machine.times[row], 0
+    plan, size = world.map, 0
+    times, lasts = world.machine.times[row], world.machine.lasts[row]
     for number in range(plan.found.size):
         plan.found[number] = 0
     for number in range(plan.common.size):
         word = plan.common[number]
         while word:
             node = number * WORD + lowest_of(word)
-            is_free = times[node] < time
-            if times[node] == time:
-                is_free = last == LAST or fits_after(machine, one.request, node, time, last)
-            if is_free:
+            if times[node] < time or (times[node] == time and lasts[node] <= last):
                 include(plan.found, node)
                 size += 1
             word = word & (word - ONE)

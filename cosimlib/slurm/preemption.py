@@ -38,7 +38,7 @@ import numpy as np
 from cosimlib.kernels.jit import kernel
 from cosimlib.slurm.bits import has, include
 from cosimlib.slurm.jobs import Jobs
-from cosimlib.slurm.selection import NOBODY, choose, count_common, row_of, time_of
+from cosimlib.slurm.selection import NOBODY, choose, count_common, row_of, set_gone, time_of
 from cosimlib.slurm.site import NotModeled, Site
 from cosimlib.slurm.sorting import sort_items
 from cosimlib.slurm.state import World, end_by
@@ -214,8 +214,7 @@ def mark(world: World, job: int, is_gone: int) -> None:
     """Take a running job for gone, or not."""
     one = world.jobs[job]
     for place in range(one.first, one.first + one.nodes):
-        world.machine.places[place].is_gone = is_gone
-    world.machine.counts[0].gone += 1 if is_gone else -1
+        set_gone(world.machine, place, is_gone)
 
 
 @kernel
@@ -278,7 +277,7 @@ def _take_away(world: World, one: np.record, allowed: np.ndarray, count: int) ->
                 continue
             if not has(machine.eligible[one.request], node):
                 continue
-            if time_of(machine, one.request, node) == -np.inf:
+            if time_of(machine, one.request, node)[0] == -np.inf:
                 include(found, node)
                 size += 1
     if size >= one.nodes:

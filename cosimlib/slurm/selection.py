@@ -37,36 +37,27 @@ NODE = record_type(
 """A node, and the first of the list of what jobs hold of it, the earliest end first."""
 REQUEST = record_type(floats="memory", integers="cores gpus is_whole all_memory part")
 """What a job asks of each node. `all_memory`: of a node's memory it takes all."""
-PLACE = record_type(floats="end", integers="node request job next is_gone")
-"""A node that a job holds, until its limit, and the next of the node's list.
+PLACE = record_type(floats="end memory", integers="node job next is_gone cores gpus")
+"""What a job holds of a node, until its limit, and the next of the node's list.
 
-`is_gone` while it is asked what would be if the job had stopped.
+`is_gone` while it is asked what would be if the job had stopped: then it is not counted as used.
 """
 ROW = record_type(integers="request position")
 """Whose times a row has, and how much of the list of changes it has seen."""
 RUN = record_type(integers="first last nodes cores weight")
-COUNT = record_type(integers="changes chosen gone is_before_26_05")
-"""Lengths of `changed` and `chosen`, how many jobs are taken for gone, and the release."""
-
-
-class Idle(NamedTuple):
-    """What a node has idle, and how many jobs are on it."""
-
-    cores: int
-    memory: float
-    gpus: int
-    jobs: int
+COUNT = record_type(integers="changes chosen is_before_26_05")
+"""Lengths of `changed` and `chosen`, and the release."""
 
 
 class Machine(NamedTuple):
     """Nodes, and the requests that come to them.
 
     `eligible` has the nodes that have a request's features and enough of everything; `considered`
-    those that have too few GPUs, too, as backfill looks at them first. A row of
-    `times` says when a request fits on each node, −inf for now, and `fits` says where it does now;
-    the last row is free for questions of what would be.
-    `changed` lists the nodes that changed lately, round and round. `chosen` lists the nodes of the
-    job that is looked at, and `idle` has their idle cores.
+    those that have too few GPUs, too, as backfill looks at them first. A row of `times` says when a
+    request fits on each node, −inf for now, `lasts` which job ends last by then, and `fits` where
+    it fits now. The last row is free for questions of what would be. `changed` lists the nodes that
+    changed lately, round and round. `chosen` lists the nodes of the job that is looked at, and
+    `idle` has their idle cores.
     """
 
     nodes: np.recarray
@@ -76,6 +67,7 @@ class Machine(NamedTuple):
     considered: np.ndarray
     rows: np.recarray
     times: np.ndarray
+    lasts: np.ndarray
     fits: np.ndarray
     changed: np.ndarray
     chosen: np.ndarray
@@ -86,12 +78,12 @@ class Machine(NamedTuple):
 
 @kernel
 def take(machine: Machine, place: int, end: float) -> None:
-    """Let a job hold a node until a time at most."""
+    """Let a job hold a node until a time at most; equal ends are in the order of jobs."""
     _change(machine, place, 1)
     one, node = machine.places[place], machine.nodes[machine.places[place].node]
     one.end = end
     before, after = NOWHERE, node.head
-    while after >= 0 and machine.places[after].end <= end:
+    while after >= 0 and has_ended(machine.places[after], end, one.job):
         before, after = after, machine.places[after].next
     one.next = after
     if before < 0:
@@ -115,16 +107,38 @@ def give_back(machine: Machine, place: int) -> None:
 
 
 @kernel
+def hold(machine: Machine, place: int, job: int, number: int, node: int) -> None:
+    """Set what a job with a request holds of a node in a place."""
+    one, request, own = machine.places[place], machine.requests[number], machine.nodes[node]
+    one.job, one.node = job, node
+    one.cores = own.cores if request.is_whole else request.cores
+    one.memory = own.memory if request.all_memory else request.memory
+    one.gpus = request.gpus
+
+
+@kernel
 def _change(machine: Machine, place: int, sign: int) -> None:
     """Take what a place holds from its node, or give it back, and note the node."""
-    one = machine.places[place]
-    request, node = machine.requests[one.request], machine.nodes[one.node]
-    node.used_cores += sign * (node.cores if request.is_whole else request.cores)
-    node.used_memory += sign * (node.memory if request.all_memory else request.memory)
-    node.used_gpus += sign * request.gpus
-    node.jobs += sign
-    machine.changed[machine.counts[0].changes % machine.changed.size] = one.node
+    _count(machine, place, sign)
+    machine.changed[machine.counts[0].changes % machine.changed.size] = machine.places[place].node
     machine.counts[0].changes += 1
+
+
+@kernel
+def set_gone(machine: Machine, place: int, is_gone: int) -> None:
+    """Take a job for gone from a node for a while, or no longer; rows of times do not notice."""
+    machine.places[place].is_gone = is_gone
+    _count(machine, place, -1 if is_gone else 1)
+
+
+@kernel
+def _count(machine: Machine, place: int, sign: int) -> None:
+    """Count what a place holds as used, or no longer."""
+    one, node = machine.places[place], machine.nodes[machine.places[place].node]
+    node.used_cores += sign * one.cores
+    node.used_memory += sign * one.memory
+    node.used_gpus += sign * one.gpus
+    node.jobs += sign
 
 
 @kernel
@@ -158,92 +172,49 @@ def _look(machine: Machine, number: int, row: int, node: int) -> None:
     machine.times[row, node] = np.inf
     exclude(machine.fits[row], node)
     if has(machine.eligible[number], node):
-        time = time_of(machine, number, node)
-        machine.times[row, node] = time
+        time, last = time_of(machine, number, node)
+        machine.times[row, node], machine.lasts[row, node] = time, last
         if time == -np.inf:
             include(machine.fits[row], node)
 
 
 @kernel
-def time_of(machine: Machine, number: int, node: int) -> float:
+def time_of(machine: Machine, number: int, node: int) -> tuple[float, int]:
     """When a request fits on an eligible node, if jobs run until their limits; −inf for now.
 
-    Jobs that are gone count as if they had ended.
+    And the job that ends last by then, in the order of ends and jobs.
     """
     request, one = machine.requests[number], machine.nodes[node]
-    idle = _idle_now(one)
-    if machine.counts[0].gone:
-        idle = _idle_after(machine, one, -np.inf, NOBODY)
-    time, place = -np.inf, one.head
-    while not _is_enough(request, one, idle):
+    cores, gpus, jobs = one.cores - one.used_cores, one.gpus - one.used_gpus, one.jobs
+    memory = one.memory - one.used_memory
+    time, last, place = -np.inf, NOBODY, one.head
+    while not _is_enough(request, one, cores, memory, gpus, jobs):
         held = machine.places[place]
         if not held.is_gone:
-            idle = _given_back(machine, one, held, idle)
-            time = held.end
+            cores += held.cores
+            memory += held.memory
+            gpus += held.gpus
+            jobs -= 1
+            time, last = held.end, held.job
         place = held.next
-    return time
+    return time, last
 
 
 @kernel
-def fits_after(machine: Machine, number: int, node: int, time: float, last: int) -> bool:
-    """Whether a request fits on a node once all before a time have ended, and some then.
-
-    Of the jobs that end at that time those have ended that are not after the last one.
-    """
-    one = machine.nodes[node]
-    return _is_enough(machine.requests[number], one, _idle_after(machine, one, time, last))
-
-
-@kernel
-def _idle_now(node: np.record) -> Idle:
-    """What a node has idle."""
-    return Idle(
-        node.cores - node.used_cores,
-        node.memory - node.used_memory,
-        node.gpus - node.used_gpus,
-        node.jobs,
-    )
-
-
-@kernel
-def _idle_after(machine: Machine, node: np.record, time: float, last: int) -> Idle:
-    """What a node has idle once some jobs have ended, by `has_ended`."""
-    idle, place = _idle_now(node), node.head
-    while place >= 0:
-        held = machine.places[place]
-        if has_ended(held, time, last):
-            idle = _given_back(machine, node, held, idle)
-        place = held.next
-    return idle
-
-
-@kernel
-def _given_back(machine: Machine, node: np.record, held: np.record, idle: Idle) -> Idle:
-    """What a node has idle once a job has given back what it holds of it."""
-    request = machine.requests[held.request]
-    return Idle(
-        idle.cores + (node.cores if request.is_whole else request.cores),
-        idle.memory + (node.memory if request.all_memory else request.memory),
-        idle.gpus + request.gpus,
-        idle.jobs - 1,
-    )
+def _is_enough(
+    request: np.record, node: np.record, cores: int, memory: float, gpus: int, jobs: int
+) -> bool:
+    """Whether what a node has idle is enough for a request."""
+    if request.is_whole and jobs > 0:
+        return False
+    memory_needed = node.memory if request.all_memory else request.memory
+    return cores >= request.cores and memory >= memory_needed and gpus >= request.gpus
 
 
 @kernel
 def has_ended(held: np.record, time: float, last: int) -> bool:
-    """Whether a job has ended by a time, if it runs until its limit, or is taken for gone."""
-    return bool(held.is_gone or held.end < time or (held.end == time and held.job <= last))
-
-
-@kernel
-def _is_enough(request: np.record, node: np.record, idle: Idle) -> bool:
-    """Whether what a node has idle is enough for a request."""
-    if request.is_whole and idle.jobs > 0:
-        return False
-    memory_needed = node.memory if request.all_memory else request.memory
-    return (
-        idle.cores >= request.cores and idle.memory >= memory_needed and idle.gpus >= request.gpus
-    )
+    """Whether a job that runs until its limit has ended: by a time, or then and not after a job."""
+    return bool(held.end < time or (held.end == time and held.job <= last))
 
 
 @kernel
@@ -293,7 +264,14 @@ def _take_node(machine: Machine, node: int) -> None:
 def _idle_cores(machine: Machine, request: np.record, node: int, time: float, last: int) -> int:
     """Idle cores of a node at a time; a job on whole nodes counts all."""
     one = machine.nodes[node]
-    return one.cores if request.is_whole else _idle_after(machine, one, time, last).cores
+    if request.is_whole:
+        return one.cores
+    cores, place = one.cores - one.used_cores, one.head
+    while place >= 0 and has_ended(machine.places[place], time, last):
+        if not machine.places[place].is_gone:
+            cores += machine.places[place].cores
+        place = machine.places[place].next
+    return cores
 
 
 @kernel

@@ -10,7 +10,7 @@ from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import record_type
 from cosimlib.slurm.fairshare import Tree
 from cosimlib.slurm.limits import ENDED, RUNS, WAITS, Ledger, count_job
-from cosimlib.slurm.selection import Machine, give_back, take
+from cosimlib.slurm.selection import Machine, give_back, hold, take
 from cosimlib.slurm.sorting import precedes
 
 SETTINGS = record_type(
@@ -108,9 +108,7 @@ def start(world: World, job: int, now: float) -> None:
         one.victim_rank = now
     for number in range(one.nodes):
         place = one.first + number
-        machine.places[place].node = machine.chosen[number]
-        machine.places[place].request = one.request
-        machine.places[place].job = job
+        hold(machine, place, job, one.request, machine.chosen[number])
         take(machine, place, one.expected_end)
     count_job(world.ledger, one, False, 1)
     heap.push(world.ends, world.heap, job, now + one.run_time)
