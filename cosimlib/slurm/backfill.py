@@ -39,7 +39,7 @@ limits of running jobs are in the order of the jobs. A pass is left out while no
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
-from cosimlib.slurm.bits import ONE, WORD, exclude, has, include, lowest_of, size_of
+from cosimlib.slurm.bits import ONE, WORD, ZERO, exclude, has, lowest_of, size_of
 from cosimlib.slurm.limits import SIZE, START, exceeded
 from cosimlib.slurm.preemption import has_node_of, list_candidates, make_room, mark
 from cosimlib.slurm.selection import (
@@ -54,8 +54,6 @@ from cosimlib.slurm.state import Map, World, drop_started, start
 
 GROUP = 30.0
 """Seconds of the first group of running jobs."""
-MANY = 200
-"""Running jobs after which a group is cut without trying the job."""
 YEAR = 365 * 86_400.0
 NOT_LATER = -1.0
 """In the place of the next time to be tried: there is none."""
@@ -211,67 +209,43 @@ def _after_others(
     world: World, one: np.record, row: int, tried: float, later: float, now: float
 ) -> float:
     """When a job could start as running jobs end, but for those that are gone."""
-    machine, settings = world.machine, world.settings[0]
+    machine, plan, settings = world.machine, world.map, world.settings[0]
     is_old = settings.is_before_24_11
     gone_by = -np.inf if is_old else tried
     if _count_free_by(world, row, gone_by, LAST) >= one.nodes:
-        choose(machine, one.request, world.map.found, one.nodes, gone_by, LAST)
+        choose(machine, one.request, plan.found, one.nodes, gone_by, LAST)
         return now
-    window, anchor = GROUP, NOT_LATER
-    place, bound = _first_after(world, gone_by), NOT_LATER if is_old else later
+    latest = np.inf if is_old or later < 0 else later
+    if _count_free_by(world, row, latest, LAST) < one.nodes:
+        return np.nan
+    place = _on_common(world, _first_after(world, gone_by), 1)
+    window, anchor = GROUP, (np.floor(_end_of(world, place) / GROUP) + 1) * GROUP
     while True:
-        place, ended, following, anchor, is_cut = _end_group(world, place, bound, anchor, window)
-        last = NOT_LATER if ended < 0 else world.jobs[ended].expected_end
-        if last < 0:
-            return np.nan
-        if not is_cut:
-            if _count_free_by(world, row, last, ended) >= one.nodes:
-                choose(machine, one.request, world.map.found, one.nodes, last, ended)
-                if not is_old:
-                    return _last_end(world, one.nodes, tried, last)
-                if last > now:
-                    return last
-                # The last job has outlived its limit: when it ends is a guess.
-                return max(now + 1, last + settings.over_time_limit + settings.kill_wait)
+        place = _on_common(world, max(place, _last_by(world, anchor + window)), 1)
+        if place == world.clock[0].running or _end_of(world, place) > latest:
+            place = _on_common(world, _first_after(world, latest) - 1, -1)
+        end, last = _end_of(world, place), world.running[place]
+        if _count_free_by(world, row, end, last) >= one.nodes:
+            break
+        place += 1
+        window *= 2
+        while window <= YEAR and _end_of(world, _next_counted(world, place)) > anchor + window:
             window *= 2
-            while window <= YEAR and following > anchor + window:
-                window *= 2
-        if following < 0:
-            return np.nan
+    choose(machine, one.request, plan.found, one.nodes, end, last)
+    if not is_old:
+        return _last_end(world, one.nodes, tried, end)
+    if end > now:
+        return end
+    # The last job has outlived its limit: when it ends is a guess.
+    return max(now + 1, end + settings.over_time_limit + settings.kill_wait)
 
 
 @kernel
-def _end_group(
-    world: World, place: int, later: float, anchor: float, window: float
-) -> tuple[int, int, float, float, bool]:
-    """Let the next group of running jobs end that are on common nodes.
-
-    Returns where the rest begins, the last job that ends (negative for none), the next end
-    (negative for none), from when groups are counted, and whether the group is cut as it has many
-    jobs.
-    """
-    clock, size, last = world.clock[0], 0, NOBODY
-    place = _next_counted(world, place)
-    while place < clock.running:
-        job = world.running[place]
-        end = world.jobs[job].expected_end
-        if later >= 0 and end > later:
-            return place, last, NOT_LATER, anchor, False
-        place = _next_counted(world, place + 1)
-        if not has_node_of(world, job, world.map.common):
-            continue
-        if anchor < 0:
-            anchor = (np.floor(end / GROUP) + 1) * GROUP
-        last = job
-        if place >= clock.running:
-            return place, last, NOT_LATER, anchor, False
-        following = world.jobs[world.running[place]].expected_end
-        if following > anchor + window:
-            return place, last, following, anchor, False
-        if size > MANY:
-            return place, last, following, anchor, True
-        size += 1
-    return place, last, NOT_LATER, anchor, False
+def _end_of(world: World, place: int) -> float:
+    """When the limit of a running job is; infinity after the last one."""
+    if place == world.clock[0].running:
+        return np.inf
+    return world.jobs[world.running[place]].expected_end
 
 
 @kernel
@@ -280,7 +254,7 @@ def _first_after(world: World, time: float) -> int:
     low, high = 0, world.clock[0].running
     while low < high:
         middle = (low + high) // 2
-        if world.jobs[world.running[middle]].expected_end <= time:
+        if _end_of(world, middle) <= time:
             low = middle + 1
         else:
             high = middle
@@ -288,14 +262,37 @@ def _first_after(world: World, time: float) -> int:
 
 
 @kernel
+def _last_by(world: World, time: float) -> int:
+    """The last of the running jobs whose limit is by a time and which is not gone; −1 for none."""
+    place = _first_after(world, time) - 1
+    while place >= 0 and _is_gone(world, place):
+        place -= 1
+    return place
+
+
+@kernel
 def _next_counted(world: World, place: int) -> int:
     """The first of the running jobs from a place on that is not gone."""
-    while place < world.clock[0].running:
-        one = world.jobs[world.running[place]]
-        if not world.machine.places[one.first].is_gone:
-            return place
+    while place < world.clock[0].running and _is_gone(world, place):
         place += 1
     return place
+
+
+@kernel
+def _on_common(world: World, place: int, step: int) -> int:
+    """The first of the running jobs from a place on, or back, with common nodes and not gone."""
+    common = world.map.common
+    while 0 <= place < world.clock[0].running:
+        if not _is_gone(world, place) and has_node_of(world, world.running[place], common):
+            break
+        place += step
+    return place
+
+
+@kernel
+def _is_gone(world: World, place: int) -> bool:
+    """Whether a running job is taken for gone."""
+    return bool(world.machine.places[world.jobs[world.running[place]].first].is_gone)
 
 
 @kernel
@@ -306,16 +303,16 @@ def _count_free_by(world: World, row: int, time: float, last: int) -> int:
     """
     plan, size = world.map, 0
     times, lasts = world.machine.times[row], world.machine.lasts[row]
-    for number in range(plan.found.size):
-        plan.found[number] = 0
     for number in range(plan.common.size):
-        word = plan.common[number]
+        word, found = plan.common[number], ZERO
         while word:
-            node = number * WORD + lowest_of(word)
+            lowest = lowest_of(word)
+            node = number * WORD + lowest
             if times[node] < time or (times[node] == time and lasts[node] <= last):
-                include(plan.found, node)
+                found |= ONE << np.uint64(lowest)
                 size += 1
             word = word & (word - ONE)
+        plan.found[number] = found
     return size
 
 

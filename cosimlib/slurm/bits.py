@@ -6,7 +6,7 @@ from cosimlib.kernels.jit import kernel
 
 WORD = 64
 """Nodes in a word."""
-ONE = np.uint64(1)
+ZERO, ONE = np.uint64(0), np.uint64(1)
 TWO, FOUR, EIGHT, SIXTEEN, HALF = (np.uint64(shift) for shift in (2, 4, 8, 16, 32))
 PAIRS = np.uint64(0x5555555555555555)
 QUADS = np.uint64(0x3333333333333333)

@@ -54,10 +54,10 @@ class Machine(NamedTuple):
 
     `eligible` has the nodes that have a request's features and enough of everything; `considered`
     those that have too few GPUs, too, as backfill looks at them first. A row of `times` says when a
-    request fits on each node, −inf for now, `lasts` which job ends last by then, and `fits` where
-    it fits now. The last row is free for questions of what would be. `changed` lists the nodes that
-    changed lately, round and round. `chosen` lists the nodes of the job that is looked at, and
-    `idle` has their idle cores.
+    request fits on each node, −inf for now, NaN for never, `lasts` which job ends last by then, and
+    `fits` where it fits now. The last row is free for questions of what would be. `changed` lists
+    the nodes that changed lately, round and round. `chosen` lists the nodes of the job that is
+    looked at, and `idle` has their idle cores.
     """
 
     nodes: np.recarray
@@ -169,7 +169,7 @@ def row_without(machine: Machine, number: int) -> int:
 @kernel
 def _look(machine: Machine, number: int, row: int, node: int) -> None:
     """Set when a request fits on a node."""
-    machine.times[row, node] = np.inf
+    machine.times[row, node] = np.nan
     exclude(machine.fits[row], node)
     if has(machine.eligible[number], node):
         time, last = time_of(machine, number, node)

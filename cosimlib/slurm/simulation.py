@@ -254,7 +254,7 @@ def machine_of(site: Site, jobs: Jobs) -> Machine:
         eligible=jobs.eligible,
         considered=jobs.considered,
         rows=records(rows, ROW, request=-1),
-        times=np.full((rows, len(nodes)), np.inf),
+        times=np.full((rows, len(nodes)), np.nan),
         lasts=np.full((rows, len(nodes)), NOBODY),
         fits=np.zeros((rows, words_for(len(nodes))), np.uint64),
         changed=np.zeros(2 * size, np.int64),
