@@ -32,6 +32,10 @@ Slurm before 24.11 (22.05 was read): planned jobs have their nodes until their l
 now is planned on these nodes for the time tried, too; jobs end in groups from the first on, without
 a bound, and the job starts when the last one of a group ends, on its nodes or not (4).
 
+Of each group Slurm asks only after 200 jobs whether to go on, which changes no answer but where the
+job fits after the last of them alone; that is left out. Whether the job fits at all by the next
+time is asked first, and a group's end is found by bisection.
+
 A pass takes no time here, so that bf_continue, bf_max_time and yields make no difference. Equal
 limits of running jobs are in the order of the jobs. A pass is left out while no job waits.
 """
@@ -39,7 +43,7 @@ limits of running jobs are in the order of the jobs. A pass is left out while no
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
-from cosimlib.slurm.bits import ONE, WORD, ZERO, exclude, has, lowest_of, size_of
+from cosimlib.slurm.bits import WORD, ZERO, exclude, has, size_of
 from cosimlib.slurm.limits import SIZE, START, exceeded
 from cosimlib.slurm.preemption import has_node_of, list_candidates, make_room, mark
 from cosimlib.slurm.selection import (
@@ -224,7 +228,7 @@ def _after_others(
         place = _on_common(world, max(place, _last_by(world, anchor + window)), 1)
         if place == world.clock[0].running or _end_of(world, place) > latest:
             place = _on_common(world, _first_after(world, latest) - 1, -1)
-        end, last = _end_of(world, place), world.running[place]
+        end, last = _end_of(world, place), world.running[place].job
         if _count_free_by(world, row, end, last) >= one.nodes:
             break
         place += 1
@@ -245,7 +249,7 @@ def _end_of(world: World, place: int) -> float:
     """When the limit of a running job is; infinity after the last one."""
     if place == world.clock[0].running:
         return np.inf
-    return world.jobs[world.running[place]].expected_end
+    return world.running[place].end
 
 
 @kernel
@@ -283,7 +287,11 @@ def _on_common(world: World, place: int, step: int) -> int:
     """The first of the running jobs from a place on, or back, with common nodes and not gone."""
     common = world.map.common
     while 0 <= place < world.clock[0].running:
-        if not _is_gone(world, place) and has_node_of(world, world.running[place], common):
+        one = world.running[place]
+        is_on_common = has(common, one.node)
+        if one.nodes > 1 and not is_on_common:
+            is_on_common = has_node_of(world, one.job, common)
+        if is_on_common and not _is_gone(world, place):
             break
         place += step
     return place
@@ -292,7 +300,7 @@ def _on_common(world: World, place: int, step: int) -> int:
 @kernel
 def _is_gone(world: World, place: int) -> bool:
     """Whether a running job is taken for gone."""
-    return bool(world.machine.places[world.jobs[world.running[place]].first].is_gone)
+    return bool(world.machine.places[world.running[place].first].is_gone)
 
 
 @kernel
@@ -301,19 +309,17 @@ def _count_free_by(world: World, row: int, time: float, last: int) -> int:
 
     Of jobs that end at that very time, those count that are not after the last one.
     """
-    plan, size = world.map, 0
-    times, lasts = world.machine.times[row], world.machine.lasts[row]
+    plan, times, lasts = world.map, world.machine.times[row], world.machine.lasts[row]
+    # All nodes are compared, without a branch: that is faster than to go from one common node to
+    # the next.
     for number in range(plan.common.size):
-        word, found = plan.common[number], ZERO
-        while word:
-            lowest = lowest_of(word)
-            node = number * WORD + lowest
-            if times[node] < time or (times[node] == time and lasts[node] <= last):
-                found |= ONE << np.uint64(lowest)
-                size += 1
-            word = word & (word - ONE)
-        plan.found[number] = found
-    return size
+        fits = ZERO
+        for bit in range(WORD):
+            node = number * WORD + bit
+            is_free = (times[node] < time) | ((times[node] == time) & (lasts[node] <= last))
+            fits |= np.uint64(is_free) << np.uint64(bit)
+        plan.found[number] = plan.common[number] & fits
+    return size_of(plan.found)
 
 
 @kernel

@@ -186,7 +186,7 @@ def list_candidates(world: World, job: int, now: float) -> int:
         return 0
     count = 0
     for place in range(clock.running):
-        number = world.running[place]
+        number = world.running[place].job
         other = jobs[number]
         if not world.preempts[one.rung, other.rung] or now < other.began + other.exempt_time:
             continue

@@ -35,7 +35,7 @@ from cosimlib.kernels import heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import records
 from cosimlib.slurm.backfill import run_backfill
-from cosimlib.slurm.bits import sets_of, words_for
+from cosimlib.slurm.bits import WORD, sets_of, words_for
 from cosimlib.slurm.fairshare import (
     add_usage,
     decay_usage,
@@ -76,6 +76,7 @@ from cosimlib.slurm.sorting import sort_items
 from cosimlib.slurm.state import (
     CLOCK,
     KEY,
+    RUNNING,
     SETTINGS,
     SLOT,
     STOPPED,
@@ -210,7 +211,7 @@ def world_of(workload: Workload, site: Site, room: int = 0) -> tuple[World, Jobs
         ends=records(n, KEY, place=-1),
         heap=heap.empty(n),
         queue=np.empty(n, np.int64),
-        running=np.empty(n, np.int64),
+        running=records(n, RUNNING),
         room=np.empty(n, np.int64),
         machine=machine_of(site, jobs),
         map=map_of(site),
@@ -245,6 +246,7 @@ def machine_of(site: Site, jobs: Jobs) -> Machine:
         gpus=[gpus_of(one.gres) for one in site.nodes],
     )  # fmt: skip
     size = max(1, len(nodes))
+    words = words_for(len(nodes))
     rows = 1 + max(1, min(len(jobs.requests), MOST_TIMES // size))
     places = int(jobs.table.nodes.sum())
     return Machine(
@@ -254,9 +256,9 @@ def machine_of(site: Site, jobs: Jobs) -> Machine:
         eligible=jobs.eligible,
         considered=jobs.considered,
         rows=records(rows, ROW, request=-1),
-        times=np.full((rows, len(nodes)), np.nan),
-        lasts=np.full((rows, len(nodes)), NOBODY),
-        fits=np.zeros((rows, words_for(len(nodes))), np.uint64),
+        times=np.full((rows, words * WORD), np.nan),
+        lasts=np.full((rows, words * WORD), NOBODY),
+        fits=np.zeros((rows, words), np.uint64),
         changed=np.zeros(2 * size, np.int64),
         chosen=np.zeros(size, np.int64),
         idle=np.zeros(size, np.int64),
@@ -431,7 +433,7 @@ def _update(world: World, now: float) -> None:
     if now > clock.last_period:
         decay_usage(tree.branches, settings.decay ** (now - clock.last_period))
         for place in range(clock.running):
-            _use(world, world.jobs[world.running[place]], now)
+            _use(world, world.jobs[world.running[place].job], now)
     clock.last_period = now
     if not settings.multifactor:
         return

@@ -27,6 +27,11 @@ CLOCK = record_type(
 )
 """When what is due, how long the lists are, and how many passes there were."""
 KEY = heap.ROW
+RUNNING = record_type(floats="end", integers="job nodes node first")
+"""A job that runs: its limit, how many nodes it has, the first of them, and its first place.
+
+What backfill reads most stands here, close together, as the records of jobs are large.
+"""
 STOPPED = record_type(floats="start end", integers="job preempted_by requeued first")
 """A run that was preempted; `first` is where its nodes are listed."""
 
@@ -58,7 +63,7 @@ class World(NamedTuple):
     ends: np.recarray
     heap: Heap
     queue: np.ndarray
-    running: np.ndarray
+    running: np.recarray
     room: np.ndarray
     machine: Machine
     map: Map
@@ -149,12 +154,14 @@ def end_by(world: World, job: int, end: float) -> None:
 @kernel
 def _list_running(world: World, job: int) -> None:
     """Put a job among those that run."""
-    clock = world.clock[0]
+    clock, one = world.clock[0], world.jobs[job]
     place = clock.running
-    while place > 0 and _ends_later(world.jobs, world.running[place - 1], job):
+    while place > 0 and _ends_later(world.running[place - 1], one.expected_end, job):
         world.running[place] = world.running[place - 1]
         place -= 1
-    world.running[place] = job
+    here = world.running[place]
+    here.end, here.job, here.nodes, here.first = one.expected_end, job, one.nodes, one.first
+    here.node = world.machine.places[one.first].node
     clock.running += 1
 
 
@@ -162,7 +169,7 @@ def _list_running(world: World, job: int) -> None:
 def _unlist_running(world: World, job: int) -> None:
     """Take a job out of those that run."""
     clock, place = world.clock[0], 0
-    while world.running[place] != job:
+    while world.running[place].job != job:
         place += 1
     clock.running -= 1
     for later in range(place, clock.running):
@@ -170,8 +177,6 @@ def _unlist_running(world: World, job: int) -> None:
 
 
 @kernel
-def _ends_later(jobs: np.recarray, one: int, other: int) -> bool:
-    """Whether a job's limit ends after that of another; of equal ones the later job is later."""
-    if jobs[one].expected_end != jobs[other].expected_end:
-        return jobs[one].expected_end > jobs[other].expected_end
-    return one > other
+def _ends_later(one: np.record, end: float, job: int) -> bool:
+    """Whether a job's limit is after that of another; of equal ones the later job is later."""
+    return bool(one.end > end or (one.end == end and one.job > job))
