@@ -46,6 +46,7 @@ WHOLE = "value"
 ALL = "all jobs"
 
 LEVEL = 0.95
+"""Level that intervals have at least, if there are logs enough."""
 
 WIDENING = 2.7
 """Draws above their mean are ``1 + WIDENING / √weeks`` times as far above it."""
@@ -74,6 +75,8 @@ COLUMNS = [
     "high",
     "verdict",
 ]
+TOLD = ["log", "low", "high"]
+NUMBERS = [*TOLD, "median"]
 LOWER, HIGHER, EQUAL, CANNOT_TELL = "lower", "higher", "equal", "cannot tell"
 
 
@@ -92,8 +95,10 @@ class Comparison(Displayed):
         ``"ratio"`` (`policy` ÷ `against`). `log` is the value of the log itself; `median`, `low`
         and `high` are over the logs drawn anew, widened for few weeks; no interval excludes `log`.
         `verdict` judges the difference: ``"lower"``, ``"higher"``, ``"equal"``, ``"cannot tell"``
-        if its interval contains 0, or ``"unknown"``.
-        Waits and turnaround times are in seconds. Numbers that are unknown are missing.
+        if its interval contains 0, or ``"unknown"``. The interval of the difference contains 0
+        exactly if that of the ratio contains 1.
+        Waits and turnaround times are in seconds. Numbers that are unknown are missing. A ratio is
+        unknown if a value that it would divide by is negative.
     drawn : pd.DataFrame
         Values of each log drawn anew (rows, by seed), by policy, measure, group and statistic.
     logs : str
@@ -225,16 +230,33 @@ class Comparison(Displayed):
 
 
 def interval_level(logs: int) -> float:
-    """The level of an interval over so many logs: 95 %, or of fewer than 39 from least to most."""
+    """The level that an interval over so many logs has at least: 95 %, or less of fewer than 39."""
     return min(LEVEL, (logs - 1) / (logs + 1))
+
+
+def interval_ends(values: np.ndarray) -> tuple[float, float]:
+    """The ends of a 95 % interval: order statistics, the i-th least and the i-th largest value.
+
+    With n values, i is the largest whole number with ``i / (n + 1) <= 2.5 %``, or 1. Nothing is
+    interpolated: so the interval of differences contains 0 exactly if that of ratios contains 1.
+    """
+    ordered = np.sort(values)
+    rank = max(1, int((1 - LEVEL) / 2 * (ordered.size + 1)))
+    return float(ordered[rank - 1]), float(ordered[-rank])
 
 
 def in_unit(row: Mapping[Any, Any], measure: str) -> list[str]:
     """A measure on the log, and its interval's ends, in one unit; "unknown" if there is none."""
-    numbers = [np.nan if row[name] is None else row[name] for name in ("log", "low", "high")]
+    numbers = [np.nan if row[name] is None else row[name] for name in TOLD]
     if measure in SECONDS:
         return durations(*numbers)
     return [_written(number) for number in numbers]
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio in three digits, or in more where it would read 1 and is not."""
+    texts = (f"{ratio:,.{digits}g}" for digits in range(3, 18))
+    return next(text for text in texts if ratio == 1 or text != "1")
 
 
 def _written(number: float) -> str:
@@ -278,7 +300,9 @@ def interval_table(
         # What is equal on a log stays equal.
         one = one.mask(drawn[policy] == drawn[against], other)
         difference = _interval(own[policy] - own[against], one - other)
+        is_negative = (own[against] < 0) | (other < 0).any()
         ratio = _interval(_ratio(own[policy], own[against]), _ratio(one, other))
+        ratio.loc[is_negative[own[against].index].to_numpy(), NUMBERS] = np.nan
         verdict = _verdicts(difference)
         for quantity, table in (("difference", difference), ("ratio", ratio)):
             parts.append(
@@ -323,28 +347,17 @@ def _interval(own: pd.Series, drawn: pd.DataFrame) -> pd.DataFrame:
     """
     drawn = drawn[own.index]
     low, median, high = np.full((3, len(own)), np.nan)
-    tail = (1 - LEVEL) / 2
     values = drawn.to_numpy(dtype=np.float64)
     for column in range(len(own)):
         known = values[~np.isnan(values[:, column]), column]
         if known.size and 2 * known.size >= len(values):
-            ends = _quantiles(known, (tail, 0.5, 1 - tail))
-            low[column], median[column], high[column] = ends
+            low[column], high[column] = interval_ends(known)
+            median[column] = np.median(known)
     log = own.to_numpy(dtype=np.float64)
     low, high = np.minimum(low, log), np.maximum(high, log)
     table = own.rename("log").to_frame()
     table = table.assign(median=median, low=low, high=high).reset_index()
     return table.replace([np.inf, -np.inf], np.nan)
-
-
-def _quantiles(values: np.ndarray, at: Sequence[float]) -> list[float]:
-    """Quantiles at ``i / (n + 1)`` of the i-th least value; neighbors that are equal stay so."""
-    ordered = np.sort(values)
-    places = np.clip(np.array(at) * (ordered.size + 1) - 1, 0, ordered.size - 1)
-    below, above = ordered[np.floor(places).astype(int)], ordered[np.ceil(places).astype(int)]
-    with np.errstate(invalid="ignore"):
-        between = below + (above - below) * (places % 1)
-    return np.where(below == above, below, between).tolist()
 
 
 def _ratio(one: Any, other: Any) -> Any:
@@ -375,8 +388,8 @@ def _sentence(difference: dict, ratio: dict, level: str, weeks: float) -> str:
         measure if difference["statistic"] == "value" else f"{difference['statistic']} {measure}"
     )
     sign = "÷"
-    numbers = [f"{ratio[name]:,.3g}" for name in ("log", "low", "high")]
-    ends = ["log", "low", "high"] if weeks >= FEWEST_WEEKS else ["log"]
+    numbers = [ratio_text(ratio[name]) for name in TOLD]
+    ends = TOLD if weeks >= FEWEST_WEEKS else ["log"]
     if not np.isfinite([ratio[name] for name in ends]).all():
         sign = "−"
         numbers = in_unit(difference, measure)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from cosimlab.comparison.intervals import LEVEL, interval_ends, ratio_text
 from cosimlib import checks as check
 from cosimlib.audit import audit
 from cosimlib.batch import simulate_easy, simulate_fcfs
@@ -38,7 +39,6 @@ from cosimlib.units import DAY, HOUR
 from cosimlib.workload import Workload
 
 OPTIMUM = "optimum"
-LEVEL = 0.95
 FEW = 8
 """Days with full moments below which intervals are rough."""
 CLOSE = 1e-9
@@ -82,7 +82,8 @@ class SolverComparison(Displayed):
         `quantity` is ``"loss"`` (mean node-hours), ``"optimal"`` (share of evictions that lose the
         least), ``"difference"`` (`solver` − `against`) or ``"ratio"`` (of mean losses, `solver` ÷
         `against`). `against` is an earlier solver or ``"optimum"``. `verdict` judges the
-        difference: ``"lower"``, ``"higher"``, ``"equal"``, ``"cannot tell"`` or ``"unknown"``.
+        difference: ``"lower"``, ``"higher"``, ``"equal"``, ``"cannot tell"`` or ``"unknown"``. The
+        interval of the difference contains 0 exactly if that of the ratio contains 1.
     evictions : pd.DataFrame
         One row per eviction and solver: `moment` (s), `jobs`, `nodes_needed`, `deadline` (s),
         `solver`, `loss` and `optimum` (node-hours).
@@ -405,8 +406,7 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
     draws = values[1:]
     if not draws.size or not np.isfinite(draws).all():
         return np.nan, np.nan
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+    return interval_ends(draws)
 
 
 def _in_words(rows: Mapping[Any, dict], solver: str, against: str) -> str:
@@ -415,7 +415,8 @@ def _in_words(rows: Mapping[Any, dict], solver: str, against: str) -> str:
     sign, shown, unit = "÷", ratio, ""
     if not np.isfinite([ratio["mean"], ratio["low"], ratio["high"]]).all():
         sign, shown, unit = "−", difference, " node-hours"
-    mean, low, high = (f"{shown[name]:,.3g}" for name in ("mean", "low", "high"))
+    text = ratio_text if sign == "÷" else "{:,.3g}".format
+    mean, low, high = (text(shown[name]) for name in ("mean", "low", "high"))
     if "nan" in (low, high):
         return f"{solver} {sign} {against}: {mean}{unit}, no interval"
     return f"{solver} {sign} {against}: {mean}{unit}, {percent(LEVEL)} interval {low} to {high}"

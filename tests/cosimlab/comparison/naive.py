@@ -13,16 +13,13 @@ STATISTICS = {
 }
 
 
-def percentile(values, part):
-    """The value at rank part · (n + 1) of n, between its neighbors; beyond them the last."""
-    ordered = sorted(values)
-    rank = part * (len(ordered) + 1)
-    if rank <= 1:
-        return ordered[0]
-    if rank >= len(ordered):
-        return ordered[-1]
-    below = int(rank)
-    return ordered[below - 1] + (rank - below) * (ordered[below] - ordered[below - 1])
+def ends(numbers):
+    """The largest order statistic with at most 2.5 % of n + 1 below it, and its mirror image."""
+    ordered = sorted(numbers)
+    rank = 1
+    while 40 * (rank + 1) <= len(ordered) + 1:
+        rank += 1
+    return ordered[rank - 1], ordered[len(ordered) - rank]
 
 
 def values(workload, simulators, groups, margin):

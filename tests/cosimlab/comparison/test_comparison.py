@@ -7,11 +7,20 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cosimlib as cs
 from cosimlab import comparison
 from cosimlab.comparison import MEASURES, compare
-from cosimlab.comparison.intervals import WHOLE, in_unit, interval_level, interval_table, widen
+from cosimlab.comparison.intervals import (
+    WHOLE,
+    in_unit,
+    interval_ends,
+    interval_level,
+    interval_table,
+    widen,
+)
 from cosimlab.comparison.run import SlowPolicyWarning, compare_where_possible, contestants
 from cosimlib import policies, synthetic
 from cosimlib.audit import InfeasibleScheduleError
@@ -97,10 +106,7 @@ def test_the_table_is_that_of_plain_loops(log, found):
             return 1.0 if one == other == 0 else one / other if other else np.inf
 
         numbers = [number(*each) for each in zip(wide, drawn, strict=True)]
-        expected = [
-            number(own, own),
-            *(naive.percentile(numbers, part) for part in (0.5, 0.025, 0.975)),
-        ]
+        expected = [number(own, own), np.median(numbers), *naive.ends(numbers)]
         got = [row[name] for name in PLAIN]
         expected[2:] = [min(expected[2], expected[0]), max(expected[3], expected[0])]
         finite = [value if np.isfinite(value) else np.nan for value in expected]
@@ -317,6 +323,56 @@ def test_no_interval_excludes_the_value_of_the_log(log, weeks):
     sign = np.sign(log[1] - log[0])
     verdict = {1: "lower", -1: "higher"}.get(sign)
     assert verdict not in set(table["verdict"])
+
+
+def test_the_ends_of_an_interval_are_order_statistics():
+    """Of 39 values the least and the largest; of 79 the second; of 100 the second, too."""
+    for n, rank in ((2, 1), (39, 1), (40, 1), (78, 1), (79, 2), (100, 2), (119, 3), (1_000, 25)):
+        assert interval_ends(np.arange(n)[::-1]) == (rank - 1, n - rank)
+        assert interval_ends(np.arange(n)) == naive.ends(range(n))
+        assert 1 - 2 * rank / (n + 1) >= interval_level(n) - 1e-12
+
+
+@st.composite
+def close_pairs(draw):
+    """Values of a log and of logs drawn anew, of two policies that are much alike."""
+    rows, few = draw(st.integers(3, 130)), draw(st.integers(0, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    one = np.exp(rng.normal(0.0, 2.0, rows))
+    apart = np.abs(rng.normal(0.0, draw(st.sampled_from([1e-15, 1e-3, 0.02, 0.3, 2.0])), rows))
+    apart[1 : 1 + few] *= -1.0  # in a few logs, about as many as an interval leaves out
+    values = np.column_stack([one, one * np.exp(apart)])
+    values[rng.random((rows, 2)) < draw(st.sampled_from([0.0, 0.0, 0.05, 0.5]))] = 0.0
+    return values[:, draw(st.permutations([0, 1]))]
+
+
+@given(close_pairs(), st.sampled_from([6, 7, 20, np.inf]))
+def test_the_interval_of_a_ratio_and_that_of_the_difference_never_contradict_each_other(
+    rows, weeks
+):
+    own, drawn = pair_of(rows)
+    table = interval_table(own, drawn, ("A", "B"), weeks)
+    difference, ratio = (
+        table[table["quantity"] == quantity].iloc[0] for quantity in ("difference", "ratio")
+    )
+    for end in ("low", "high", "log"):
+        if np.isfinite(ratio[end]):
+            assert np.sign(difference[end]) == np.sign(ratio[end] - 1)
+    assert difference["verdict"] == ratio["verdict"]
+    told = comparison.Comparison("log", ("A", "B"), table, drawn, "drawn", "left out", weeks)
+    (sentence,) = told.sentences()
+    if "÷" in sentence:
+        interval = sentence.split("interval ")[1].split(":")[0].split(" (")[0]
+        low, high = interval.replace(",", "").split(" to ")
+        verdict = "higher" if float(low) > 1 else "lower" if float(high) < 1 else "cannot tell"
+        assert verdict == ratio["verdict"] and sentence.endswith(verdict)
+
+
+def test_there_is_no_ratio_to_a_negative_value():
+    own, drawn = pair_of([(-2.0, -4.0), (-1.0, -3.0), (2.0, 1.0), (2.0, 1.0)])
+    ratio = interval_table(own, drawn, ("A", "B"), 20).iloc[-1]
+    assert ratio["quantity"] == "ratio" and ratio[["log", "median", "low", "high"]].isna().all()
+    assert ratio["verdict"] == "lower"
 
 
 def test_logs_of_less_than_six_weeks_have_no_intervals(log):
