@@ -23,12 +23,14 @@ offered load of 0.7:
 - *Lublin*: jobs of the Lublin-Feitelson model with its own constants, at its own load of 0.4. This
   kind was fixed before its first interval was seen, and nothing was chosen by it.
 
-And *null*: two random orders under EASY on steady logs, whose ratio is 1 (`draws`, by `compare`).
+``python -m tests.cosimlab.comparison.coverage --false-alarms [logs]`` compares two random orders of
+EASY in the same way, on so many logs of each length, steady and of busy weeks (100 by default).
+Their ratio is 1 in the long run, so it prints how many of its intervals contain 1.
 """
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -37,11 +39,11 @@ import numpy as np
 import pandas as pd
 
 from cosimlab.comparison import compare
-from cosimlab.comparison.intervals import interval_table
+from cosimlab.comparison.intervals import CANNOT_TELL, HIGHER, LOWER, interval_table
 from cosimlab.comparison.run import PART
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.batch.easy import EXTRA_NODES, NO_BACKFILLING, simulate_in_passes
-from cosimlib.batch.orders import SUBMITTED, Prepared
+from cosimlib.batch.orders import STATIC, SUBMITTED, Prepared
 from cosimlib.metrics import wait_time
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import lublin
@@ -180,8 +182,12 @@ def true_waits(kind: str, weeks: int = 1000, runs: int = 8) -> np.ndarray:
 
 def random_order(workload: Workload, system: System, seed: int) -> Schedule:
     """EASY in an order by chance."""
-    order = np.random.default_rng([seed, len(workload)]).random(len(workload))
-    return simulate_easy(workload, system, order=order)
+    return simulate_easy(workload, system, order=random_ranks(len(workload), seed))
+
+
+def random_ranks(n: int, seed: int) -> np.ndarray:
+    """The places of so many jobs in an order by chance."""
+    return np.random.default_rng([seed, n]).random(n)
 
 
 CHANCE = {f"order {seed}": partial(random_order, seed=seed) for seed in (1, 2)}
@@ -200,13 +206,15 @@ def draws(kind: str, logs: int, weeks: int, replicates: int, policies: dict = PO
     return Draws(np.array(own), np.array(drawn), weeks - 1)
 
 
-def lean_draws(kind: str, seed: int, weeks: int, replicates: int) -> np.ndarray:
+def lean_draws(
+    kind: str, seed: int, weeks: int, replicates: int, policies: Iterable[str] = POLICIES
+) -> np.ndarray:
     """Means of `draws` on one log, by arrays: a row of the log, and one of each replicate."""
     log = model_log(kind, seed, weeks)
     jobs, number = log.arrays(MACHINE), weeks - 1
     first, span = jobs.submit_time[0], float(np.ptp(jobs.submit_time)) + 1.0
     margin = min(WEEK, PART * (span - 1.0))
-    rows = [_mean_waits(log, jobs, margin)]
+    rows = [_mean_waits(log, jobs, margin, policies)]
     unknown, work = np.full(jobs.nodes.size, -1), jobs.nodes * jobs.run_time
     for own_seed in np.random.SeedSequence(seed).generate_state(replicates).tolist():
         rng = np.random.default_rng(own_seed)
@@ -220,22 +228,31 @@ def lean_draws(kind: str, seed: int, weeks: int, replicates: int) -> np.ndarray:
         replicate = JobArrays(
             submit_time[order], jobs.run_time[row], jobs.requested_time[row], jobs.nodes[row]
         )
-        rows.append(_mean_waits(log, replicate, margin))
+        rows.append(_mean_waits(log, replicate, margin, policies))
     return np.array(rows)
 
 
-def _mean_waits(log: Workload, jobs: JobArrays, margin: float) -> list[float]:
+def _mean_waits(
+    log: Workload, jobs: JobArrays, margin: float, policies: Iterable[str]
+) -> list[float]:
     """Mean waits (s) under each policy, of the jobs between warm-up and cool-down."""
-    run = Prepared(log, jobs, np.zeros(jobs.nodes.size), SUBMITTED, MACHINE)
+    n = jobs.nodes.size
     end = np.nextafter(jobs.submit_time[-1] - margin, np.inf)
     counted = (jobs.submit_time >= jobs.submit_time[0] + margin) & (jobs.submit_time < end)
-    starts = (simulate_in_passes(run, rule)[0] for rule in RULES.values())
-    return [float((start_time - jobs.submit_time)[counted].mean()) for start_time in starts]
+    waits = []
+    for policy in policies:
+        run, rule = Prepared(log, jobs, np.zeros(n), SUBMITTED, MACHINE), RULES.get(policy)
+        if rule is None:
+            ranks = random_ranks(n, int(policy.removeprefix("order ")))
+            run, rule = run._replace(rank=ranks, kind=STATIC), EXTRA_NODES
+        start_time = simulate_in_passes(run, rule)[0]
+        waits.append(float((start_time - jobs.submit_time)[counted].mean()))
+    return waits
 
 
-def intervals(found: Draws) -> pd.DataFrame:
+def intervals(found: Draws, policies: Sequence[str] = tuple(POLICIES)) -> pd.DataFrame:
     """Intervals of `compare`: those of all logs, which are its groups of jobs here."""
-    groups, policies = [f"log {log}" for log in range(len(found.own))], [*POLICIES]
+    groups = [f"log {log}" for log in range(len(found.own))]
     names = ["policy", "measure", "group", "statistic"]
     keys = pd.MultiIndex.from_product([policies, ["wait_time"], groups, ["mean"]], names=names)
     own = pd.Series(found.own.T.ravel(), keys)
@@ -281,6 +298,26 @@ def coverage(found: Draws, truth: np.ndarray) -> pd.DataFrame:
 COLUMNS = ("log", "low", "high")
 
 
+def false_alarms(kind: str, logs: int, weeks: int, replicates: int = REPLICATES) -> pd.Series:
+    """Verdicts on the ratio of the mean waits of two random orders of EASY, and its width.
+
+    The ratio is 1 in the long run, so a verdict other than "cannot tell" is a false alarm.
+    """
+    drawn = [lean_draws(kind, seed, weeks, replicates, CHANCE) for seed in range(logs)]
+    found = Draws(
+        np.array([rows[0] for rows in drawn]), np.array([r[1:] for r in drawn]), weeks - 1
+    )
+    table = intervals(found, [*CHANCE])
+    ratios = table[table["quantity"] == "ratio"]
+    verdicts = {each: int((ratios["verdict"] == each).sum()) for each in VERDICTS}
+    return pd.Series(
+        {"logs": len(ratios), **verdicts, "width": (ratios["high"] / ratios["low"]).median()}
+    )
+
+
+VERDICTS = (LOWER, HIGHER, CANNOT_TELL)
+
+
 def run(folder: Path, minutes: float, logs: int) -> None:
     """Draw logs of all kinds in turn, and append them to files, until the time is over."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -312,14 +349,31 @@ def stored_draws(folder: Path, kind: str, weeks: int) -> Draws:
     return Draws(values[:, 0], values[:, 1:], weeks - 1)
 
 
-if __name__ == "__main__":
-    folder, minutes, logs = (*sys.argv[1:], *("25", "500")[len(sys.argv) - 2 :])
-    run(Path(folder), float(minutes), int(logs))
+def print_false_alarms(logs: int) -> None:
+    """Print the verdicts on two random orders, by kind and length of the logs."""
+    for kind in ("steady", "busy weeks"):
+        for weeks in LENGTHS:
+            found = false_alarms(kind, logs, weeks)
+            cells = ", ".join(f"{name} {number:.3g}" for name, number in found.items())
+            print(f"{kind}, {weeks} weeks: {cells}; {time.process_time():.0f} CPU s", flush=True)
+
+
+def print_coverage(folder: Path) -> None:
+    """Print how often intervals hold the truth, of the logs that are stored in a folder."""
     for kind in KINDS:
-        truth = np.loadtxt(Path(folder) / f"{kind} truth.csv", ndmin=2)
+        truth = np.loadtxt(folder / f"{kind} truth.csv", ndmin=2)
         error = truth.std(axis=0, ddof=1) / np.sqrt(len(truth)) / truth.mean(axis=0)
         print(f"\n{kind}: truth {truth.mean(axis=0).round()} s, standard error {error.round(3)}")
         for weeks in LENGTHS:
-            found = stored_draws(Path(folder), kind, weeks)
+            found = stored_draws(folder, kind, weeks)
             table = coverage(found, truth.mean(axis=0)).round(3)
             print(f"{weeks} weeks, {len(found.own)} logs\n{table.to_string()}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--false-alarms":
+        print_false_alarms(int((sys.argv[2:] or ["100"])[0]))
+    else:
+        folder, minutes, logs = (*sys.argv[1:], *("25", "500")[len(sys.argv) - 2 :])
+        run(Path(folder), float(minutes), int(logs))
+        print_coverage(Path(folder))

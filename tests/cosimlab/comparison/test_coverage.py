@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from tests.cosimlab.comparison.coverage import KINDS, coverage, draws, lean_draws, true_waits
+from tests.cosimlab.comparison.coverage import (
+    CHANCE,
+    KINDS,
+    POLICIES,
+    coverage,
+    draws,
+    false_alarms,
+    lean_draws,
+    true_waits,
+)
 
 
 @pytest.mark.compiled("hundreds of logs need compiled kernels")
@@ -17,10 +26,19 @@ def test_intervals_cover_the_truth_and_percentiles_alone_are_narrower():
 
 
 @pytest.mark.compiled("logs of weeks need compiled kernels")
-@pytest.mark.parametrize("kind", KINDS)
-def test_lean_draws_are_those_of_compare(kind):
+@pytest.mark.parametrize(
+    ("kind", "policies"), [*((kind, POLICIES) for kind in KINDS), ("steady", CHANCE)]
+)
+def test_lean_draws_are_those_of_compare(kind, policies):
     """`compare` has replicates in order of their seeds."""
-    found, lean = draws(kind, 1, 6, 3), lean_draws(kind, 0, 6, 3)
+    found, lean = draws(kind, 1, 6, 3, policies), lean_draws(kind, 0, 6, 3, policies)
     assert found.own[0].tolist() == pytest.approx(lean[0].tolist(), rel=1e-12)
     in_order = np.sort(found.drawn[0], axis=0), np.sort(lean[1:], axis=0)
     np.testing.assert_allclose(*in_order, rtol=1e-12)
+
+
+@pytest.mark.compiled("logs of weeks need compiled kernels")
+def test_orders_by_chance_are_seldom_told_apart():
+    """With 19 replicates the level is 90 %: 6 or more of 8 are wrong once in 40,000 cases."""
+    found = false_alarms("steady", 8, 8, 19)
+    assert found["logs"] == 8 and found["cannot tell"] > 2
