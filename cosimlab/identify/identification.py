@@ -252,10 +252,7 @@ def _witness_of_smallest(
     """The witness on the smallest log; None where the rule makes all decisions of the simulator."""
     if log is None or log.machine is None:
         return None
-    try:
-        start_time = np.asarray(simulate(log, log.machine).start_time, np.float64)
-    except Exception:
-        return None
+    start_time = simulate(log, log.machine).start_time
     run = rule.prepared(log, log.machine)
     asked = rule.asked(run, start_time)
     if not (asked.noted == WRONG).any():

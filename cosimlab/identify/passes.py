@@ -107,7 +107,8 @@ def _reserve_for_head(jobs: np.recarray, side: Side, limits: np.recarray) -> Non
 def _choose(jobs: np.recarray, side: Side, number: int, ended: np.ndarray, ends: int) -> int:
     """Let the rule start a job; returns how many jobs end now."""
     job, state = jobs[number], side.state
-    job.chosen = 1
+    state.turns += 1
+    job.chosen, job.turn = 1, state.turns
     state.free -= job.nodes
     backfilling.expect(side.expected, state, state.now + job.requested_time, job.nodes)
     if job.run_time == 0.0:

@@ -11,13 +11,15 @@ from cosimlib.kernels.records import record_type, records
 
 JOB = record_type(
     floats=f"{reservations.JOB_FLOATS} end_time",
-    integers=f"{reservations.JOB_INTEGERS} chosen begun",
+    integers=f"{reservations.JOB_INTEGERS} chosen begun turn",
 )
-"""A job with its recorded start and end; `chosen` if the rule starts it at this instant."""
+"""A job with its recorded start and end; `chosen` if the rule starts it at this instant, and `turn`
+grows with each job that a pass chooses."""
 
 STATE = record_type(
     floats=f"now shadow_time {reservations.STATE_FLOATS}",
-    integers=f"kind rule per_event free releases limits head extra {reservations.STATE_INTEGERS}",
+    integers="kind rule per_event free releases limits head extra turns "
+    f"{reservations.STATE_INTEGERS}",
 )
 """A moment of the machine, and of the plan of reservations; `head`, `shadow_time` and `extra` of
 the last reservation of a head, or -1."""
@@ -65,6 +67,32 @@ def record_of(submit_time: np.ndarray, start_time: np.ndarray, run_time: np.ndar
         ended=np.searchsorted(end_time[by_end], time, side="right"),
     )
     return Record(by_start, by_end, instants)
+
+
+@kernel
+def in_turn(jobs: np.recarray, ends: np.ndarray) -> np.ndarray:
+    """Jobs that end at one instant, those that began first first.
+
+    Of jobs that began at one instant, the record does not tell which was first: it is the one that
+    the rule chose first.
+    """
+    ends = ends.copy()
+    for place in range(1, ends.size):
+        number = ends[place]
+        job = jobs[number]
+        while place > 0 and _began_before(job, jobs[ends[place - 1]]):
+            ends[place] = ends[place - 1]
+            place -= 1
+        ends[place] = number
+    return ends
+
+
+@kernel
+def _began_before(job: np.record, other: np.record) -> bool:
+    """Whether a job began before another one."""
+    if job.start_time != other.start_time:
+        return job.start_time < other.start_time
+    return job.turn < other.turn
 
 
 @kernel

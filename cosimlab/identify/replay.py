@@ -107,6 +107,8 @@ def _replay(
         first, submitted = submitted, instant.submitted
         begun, gone = instant.begun, instant.ended
         is_pass = state.rule < KEPT
+        if state.per_event and ends.size > 1:
+            ends = recorded.in_turn(jobs, ends)
         if is_pass and recorded.may_any_start(jobs, side, ends, first, submitted):
             recorded.copy(side, trial)
             passes.choose(jobs, trial, limits, ended, ends, first, submitted)

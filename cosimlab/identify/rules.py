@@ -18,7 +18,7 @@ from cosimlib.batch import (
     simulate_first_fit,
 )
 from cosimlib.batch.easy import EXTRA_NODES, NO_BACKFILLING, NO_RESERVATION, STRICTLY_BEFORE
-from cosimlib.batch.orders import Prepared, policy_name, prepare
+from cosimlib.batch.orders import WITHOUT_REQUEST, Prepared, policy_name, prepare
 from cosimlib.display import count
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -57,22 +57,35 @@ class Family(NamedTuple):
     plans_by: str = REQUESTS
 
 
+WHEN: tuple[tuple[dict[str, Any], tuple[str, ...]], ...] = (({}, ()), (PER_EVENT, ("per event",)))
+"""When a rule decides, as knobs and as its name says: once per instant, or after each event."""
+
 FAMILIES = (
-    Family("FCFS", simulate_fcfs, NO_BACKFILLING),
-    Family("first fit", simulate_first_fit, NO_RESERVATION),
-    Family("first fit", simulate_first_fit, NO_RESERVATION, PER_EVENT, ("per event",)),
+    *(
+        Family("FCFS", simulate_fcfs, NO_BACKFILLING, plans_by=plans_by)
+        for plans_by in (REQUESTS, RUN_TIMES)
+    ),
+    *(
+        Family("first fit", simulate_first_fit, NO_RESERVATION, knobs, details, plans_by)
+        for plans_by in (REQUESTS, RUN_TIMES)
+        for knobs, details in WHEN
+    ),
     *(
         Family("EASY", simulate_easy, EXTRA_NODES, knobs, details, plans_by)
         for plans_by in (REQUESTS, RUN_TIMES, IN_MINUTES)
-        for knobs, details in (({}, ()), (PER_EVENT, ("per event",)))
+        for knobs, details in WHEN
     ),
-    Family("EASY", simulate_easy, STRICTLY_BEFORE, NARROW, ("no extra nodes",)),
-    Family(
-        "EASY",
-        simulate_easy,
-        STRICTLY_BEFORE,
-        PER_EVENT | NARROW,
-        ("per event", "no extra nodes"),
+    *(
+        Family(
+            "EASY",
+            simulate_easy,
+            STRICTLY_BEFORE,
+            knobs | NARROW,
+            (*details, "no extra nodes"),
+            plans_by,
+        )
+        for plans_by in (REQUESTS, RUN_TIMES)
+        for knobs, details in WHEN
     ),
     *(
         Family("conservative", simulate_conservative, kind, knobs, details, plans_by)
@@ -105,6 +118,20 @@ class Rule(NamedTuple):
         if kind in (KEPT, REPLANNED):
             return "all"
         return "head" if kind in (EXTRA_NODES, STRICTLY_BEFORE) else "none"
+
+    @property
+    def equals_another(self) -> bool:
+        """Whether it equals an earlier rule on every log.
+
+        Without backfilling `sjbf` is the order of submission. Rules without reservations read
+        lengths of jobs for their order only: by true run times they are others in some orders only.
+        """
+        kind, order = self.family.kind, self.order
+        if kind == NO_BACKFILLING and order == "sjbf":
+            return True
+        reads_lengths = kind not in (NO_BACKFILLING, NO_RESERVATION) or order == "sjbf"
+        reads_lengths = reads_lengths or order not in WITHOUT_REQUEST
+        return self.family.plans_by != REQUESTS and not reads_lengths
 
     def seen(self, workload: Workload) -> Workload:
         """The workload with the lengths by which the rule plans as requested times."""
@@ -149,12 +176,14 @@ class Rule(NamedTuple):
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(
-    {rule.name: rule for order in ORDERS for rule in (Rule(f, order) for f in FAMILIES)}
+    {
+        rule.name: rule
+        for order in ORDERS
+        for rule in (Rule(family, order) for family in FAMILIES)
+        if not rule.equals_another
+    }
 )
 """All rules by name, the plainest first."""
-
-SAME = ("FCFS (sjbf)",)
-"""Rules that equal an earlier one: without backfilling `sjbf` is the order of submission."""
 
 
 def chosen_rules(names: Iterable[str] | None) -> list[Rule]:
@@ -184,8 +213,6 @@ def divided(
     """
     asked, refused, known = [], [], set()
     for rule in rules:
-        if rule.name in SAME:
-            continue
         try:
             run = rule.prepared(workload, system)
         except InvalidWorkloadError as error:

@@ -87,8 +87,8 @@ class Decision(NamedTuple):
         return is_wrong and within and self.head == other.head
 
 
-class Case(NamedTuple):
-    """A rule, a record, and the moment (s) of a wrong decision."""
+class Question(NamedTuple):
+    """A rule, a record, and the moment (s) at which the rule is asked: of a wrong decision."""
 
     rule: Rule
     run: Prepared
@@ -134,23 +134,23 @@ def witness_of(
     rule: Rule, run: Prepared, workload: Workload, start_time: np.ndarray, time: float
 ) -> Witness:
     """The witness of a wrong decision."""
-    case = Case(rule, run, start_time, time)
-    moment = _smallest(case)
-    _, found = case.ask(moment)
+    question = Question(rule, run, start_time, time)
+    moment = _smallest(question)
+    _, found = question.ask(moment)
     starts = start_time[moment.rows] == time
-    recorded = _plan(case, moment, found, starts)
-    expected = _plan(case, moment, found, found.jobs.chosen == 1)
+    recorded = _plan(question, moment, found, starts)
+    expected = _plan(question, moment, found, found.jobs.chosen == 1)
     names = _names(workload, moment.rows)
     jobs = workload.jobs.iloc[moment.rows].assign(nodes=moment.nodes)
     jobs = jobs.drop(columns="mate", errors="ignore")
     witness = Workload(jobs, f"{workload.name}, {len(jobs)} of its jobs")
-    planned = replace(witness, jobs=witness.jobs.assign(run_time=case.planned(moment.rows)))
+    planned = replace(witness, jobs=witness.jobs.assign(run_time=question.planned(moment.rows)))
     system = System.of(moment.total_nodes)
     plans = [
         Schedule.from_starts(planned, system, plan, name)
         for plan, name in ((recorded, RECORDED), (expected, rule.name))
     ]
-    sentence = _sentence(Told(case, moment, found, expected, names), starts)
+    sentence = _sentence(Told(question, moment, found, expected, names), starts)
     return Witness(rule.name, time, sentence, witness, names, *plans)
 
 
@@ -165,23 +165,23 @@ def _names(workload: Workload, rows: np.ndarray) -> tuple[str, ...]:
 # --- the fewest jobs ------------------------------------------------------------------------------
 
 
-def _smallest(case: Case) -> Moment:
+def _smallest(question: Question) -> Moment:
     """The fewest jobs on which the rule still decides otherwise, and on the same jobs."""
-    jobs, start = case.run.jobs, case.start_time
+    jobs, start = question.run.jobs, question.start_time
     end = start + jobs.run_time
-    come = jobs.submit_time <= case.time
-    now = np.flatnonzero(come & ((end > case.time) | (start == case.time)))
-    total_nodes = case.run.total_nodes
+    come = jobs.submit_time <= question.time
+    now = np.flatnonzero(come & ((end > question.time) | (start == question.time)))
+    total_nodes = question.run.total_nodes
     past = Moment(np.flatnonzero(come), jobs.nodes[come], total_nodes)
-    whole, _ = case.ask(past)
+    whole, _ = question.ask(past)
     moment = Moment(now, jobs.nodes[now], total_nodes)
-    if not case.ask(moment)[0].is_part_of(whole):
+    if not question.ask(moment)[0].is_part_of(whole):
         moment = past  # kept reservations depend on jobs that have ended
     return fewest(
         moment,
         lambda moment: len(moment.rows),
-        lambda moment, dropped: _dropped(case, moment, dropped),
-        lambda smaller: case.ask(smaller)[0].is_part_of(whole),
+        lambda moment, dropped: _dropped(question, moment, dropped),
+        lambda smaller: question.ask(smaller)[0].is_part_of(whole),
     )
 
 
@@ -210,12 +210,12 @@ def fewest(
         length = max(1, length // 2)
 
 
-def _dropped(case: Case, moment: Moment, places: np.ndarray) -> Iterator[Moment]:
+def _dropped(question: Question, moment: Moment, places: np.ndarray) -> Iterator[Moment]:
     """The moment without the jobs at some places, in two ways.
 
     Waiting jobs keep their nodes, or those that do not fit now lose as many as the machine does.
     """
-    held = case.holds(moment)
+    held = question.holds(moment)
     kept = np.delete(np.arange(moment.rows.size), places)
     lost, rows, nodes = int(held[places].sum()), moment.rows[kept], moment.nodes[kept]
     total_nodes = moment.total_nodes - lost
@@ -224,9 +224,9 @@ def _dropped(case: Case, moment: Moment, places: np.ndarray) -> Iterator[Moment]
     if nodes.max() <= total_nodes:
         yield Moment(rows, nodes, total_nodes)
     if lost:
-        waits = case.start_time[rows] > case.time
+        waits = question.start_time[rows] > question.time
         free = moment.total_nodes - int(held.sum())
-        started = int(held[(case.start_time[moment.rows] == case.time)].sum())
+        started = int(held[(question.start_time[moment.rows] == question.time)].sum())
         wide = waits & (nodes > free + started)
         fewer = np.where(wide, np.maximum(nodes - lost, free + started + 1), nodes)
         if fewer.max() <= total_nodes:
@@ -241,11 +241,11 @@ def _seconds(time: float) -> str:
     return f"{time:,.3f}".rstrip("0").rstrip(".") + " s"
 
 
-def _plan(case: Case, moment: Moment, found: Replay, starts: np.ndarray) -> np.ndarray:
+def _plan(question: Question, moment: Moment, found: Replay, starts: np.ndarray) -> np.ndarray:
     """Planned starts (s): these jobs now, the others later, in order, each as early as it fits."""
-    now, rows = case.time, moment.rows
-    length, start = case.planned(rows), case.start_time[rows].copy()
-    runs = (start < now) & (case.holds(moment) > 0)
+    now, rows = question.time, moment.rows
+    length, start = question.planned(rows), question.start_time[rows].copy()
+    runs = (start < now) & (question.holds(moment) > 0)
     taken = [
         (begin, max(begin + planned, now), nodes)
         for begin, planned, nodes in zip(start, length, moment.nodes, strict=True)
@@ -254,7 +254,7 @@ def _plan(case: Case, moment: Moment, found: Replay, starts: np.ndarray) -> np.n
     taken += [(now, now + length[job], moment.nodes[job]) for job in np.flatnonzero(starts)]
     start[starts] = now
     has_ended = (start < now) & ~runs
-    for job in _queue(case, found, ~runs & ~starts & ~has_ended):
+    for job in _queue(question, found, ~runs & ~starts & ~has_ended):
         nodes = moment.nodes[job]
         later = _earliest(taken, nodes, length[job], now, moment.total_nodes)
         start[job] = start[job] if later is None else later
@@ -262,19 +262,19 @@ def _plan(case: Case, moment: Moment, found: Replay, starts: np.ndarray) -> np.n
     return start
 
 
-def _queue(case: Case, found: Replay, waits: np.ndarray) -> np.ndarray:
+def _queue(question: Question, found: Replay, waits: np.ndarray) -> np.ndarray:
     """The places of waiting jobs in the order of the queue."""
     places = np.flatnonzero(waits)
     order = places[np.argsort(found.jobs.rank[places], kind="stable")]
-    if case.run.kind == HEAD_FIRST and places.size:
+    if question.run.kind == HEAD_FIRST and places.size:
         order = np.concatenate([places[:1], order[order != places[0]]])
     return order
 
 
-def _is_behind_head(case: Case, moment: Moment, found: Replay, job: int) -> bool:
+def _is_behind_head(question: Question, moment: Moment, found: Replay, job: int) -> bool:
     """Whether a job waits behind the head of the queue that the rule has left."""
     head = int(found.state.head)
-    queue = _queue(case, found, case.start_time[moment.rows] >= case.time).tolist()
+    queue = _queue(question, found, question.start_time[moment.rows] >= question.time).tolist()
     return head >= 0 and queue.index(head) < queue.index(job)
 
 
@@ -293,7 +293,7 @@ def _earliest(
 class Told(NamedTuple):
     """What a sentence tells of: a moment, what the rule found and plans (s), and names of jobs."""
 
-    case: Case
+    question: Question
     moment: Moment
     found: Replay
     expected: np.ndarray
@@ -312,14 +312,16 @@ class Told(NamedTuple):
 
     def planned_end(self, job: int) -> float:
         """When a job would end by plan if it started now (s)."""
-        return self.case.time + float(self.case.run.jobs.requested_time[self.moment.rows[job]])
+        return self.question.time + float(
+            self.question.run.jobs.requested_time[self.moment.rows[job]]
+        )
 
 
 def _sentence(told: Told, starts: np.ndarray) -> str:
     """Which job the record starts and the rule does not, or the reverse, and why."""
     chosen, names = told.found.jobs.chosen == 1, told.names
     extra, missing = np.flatnonzero(starts & ~chosen), np.flatnonzero(chosen & ~starts)
-    now, rule = _seconds(told.case.time), told.case.rule.name
+    now, rule = _seconds(told.question.time), told.question.rule.name
     if extra.size and missing.size:
         return (
             f"job {names[extra[0]]} starts at {now}; under {rule}, job {names[missing[0]]} would "
@@ -335,7 +337,7 @@ def _sentence(told: Told, starts: np.ndarray) -> str:
 
 def _reason_against(told: Told, job: int) -> str:
     """Why the rule does not start a job."""
-    reserves = told.case.rule.reserves
+    reserves = told.question.rule.reserves
     if reserves == "all":
         return f"has its reservation at {_seconds(told.expected[job])}"
     if told.head < 0 or told.head == job:
@@ -349,12 +351,12 @@ def _reason_against(told: Told, job: int) -> str:
 
 def _reason_for(told: Told, job: int) -> str:
     """Why the rule starts a job."""
-    case, moment, reserves = told.case, told.moment, told.case.rule.reserves
+    question, moment, reserves = told.question, told.moment, told.question.rule.reserves
     if reserves == "all":
         return "its reservation begins then"
-    free = moment.total_nodes - int(case.holds(moment).sum())
+    free = moment.total_nodes - int(question.holds(moment).sum())
     fits = f"it fits on the {count(free, 'free node')}"
-    if not _is_behind_head(case, moment, told.found, job):
+    if not _is_behind_head(question, moment, told.found, job):
         return f"it is the head of the queue, and {fits}"
     if reserves == "none":
         return fits
