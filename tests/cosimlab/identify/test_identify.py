@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from cosimlab.identify.command import main
 from cosimlab.identify.replay import MOST_WRONG, RIGHT, WRONG
 from cosimlab.identify.rules import chosen_rules
 from tests.agreement import MACHINES
+from tests.cosimlab.identify import accasim
 from tests.cosimlab.identify.plain_easy import easy, forgetful_easy, log, running_mutants
 from tests.suites import THOROUGH
 
@@ -406,6 +408,16 @@ def test_a_simulator_that_makes_no_schedule_of_small_logs():
 
     found = lab.identify(busy(60), picky, rules=["EASY"])
     assert len(found.smallest) >= 8 and found.witness is not None
+
+
+def test_the_stored_schedule_is_what_accasim_makes():
+    """The jobs are drawn anew; AccaSim, where this environment has it, schedules them anew."""
+    stored, table = pd.read_csv(DATA / "accasim.csv"), accasim.jobs()
+    pd.testing.assert_frame_equal(stored[accasim.COLUMNS], table)
+    reason = accasim.missing(sys.executable)
+    if reason:
+        pytest.skip(reason)
+    assert accasim.starts(sys.executable, table).tolist() == stored["start_time"].tolist()
 
 
 def test_accasim_leaves_nodes_idle_for_a_reservation_that_is_over():

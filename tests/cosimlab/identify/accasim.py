@@ -1,0 +1,125 @@
+"""A schedule of AccaSim: the command that made ``tests/data/identify/accasim.csv``.
+
+``python -m tests.cosimlab.identify.accasim [PYTHON]`` runs AccaSim 1.1.3 with the interpreter of
+another environment, into which ``pip install accasim==1.1.3`` has put it; by default with this one.
+The jobs are 400 of the Lublin-Feitelson model, with requests of the model of Tsafrir, on 128 nodes
+of one core. AccaSim's EASY (`EASYBackfilling`, with the allocator `FirstFit`) schedules them. The
+command says how many starts are those of the stored file. With ``--write`` it writes the file.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import cosimlib as cs
+
+STORED = Path(__file__).resolve().parents[2] / "data" / "identify" / "accasim.csv"
+NODES, SEED = 128, 7
+VERSION = "1.1.3"
+COLUMNS = ["job_id", "submit_time", "run_time", "requested_time", "nodes"]
+
+CONFIG = {
+    "system_name": "128 nodes of one core",
+    "start_time": 0,
+    "equivalence": {"processor": {"core": 1}},
+    "groups": {"node": {"core": 1}},
+    "resources": {"node": NODES},
+}
+
+PROGRAM = """
+import collections
+import collections.abc
+import sys
+
+collections.Mapping = collections.abc.Mapping  # as it was called before Python 3.10
+from accasim.base.allocator_class import FirstFit
+from accasim.base.scheduler_class import EASYBackfilling
+from accasim.base.simulator_class import Simulator
+
+log, config, folder = sys.argv[1:]
+scheduler = EASYBackfilling(FirstFit())
+simulator = Simulator(
+    log,
+    config,
+    scheduler,
+    RESULTS_FOLDER_NAME=folder,
+    LOG_LEVEL="ERROR",
+    statistics_output=False,
+    show_statistics=False,
+)
+simulator.start_simulation()
+"""
+"""What the other interpreter runs."""
+
+
+def jobs() -> pd.DataFrame:
+    """The jobs, in whole seconds from the first submission."""
+    log = cs.synthetic.with_estimates(cs.synthetic.lublin(400, load=0.95, seed=SEED), seed=SEED)
+    table = log.jobs.assign(job_id=np.arange(1, len(log) + 1))
+    table["submit_time"] = np.floor(table["submit_time"] - table["submit_time"].iloc[0])
+    for name in ("run_time", "requested_time"):
+        table[name] = np.ceil(table[name])
+    return table[COLUMNS].astype(int)
+
+
+def missing(python: str) -> str:
+    """Why AccaSim cannot be run by an interpreter; empty if it can."""
+    asked = "from importlib.metadata import version; print(version('accasim'))"
+    found = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=False)
+    version = found.stdout.strip()
+    if found.returncode:
+        return (
+            f"{python} has no AccaSim; pip install accasim=={VERSION} in an environment of its own"
+        )
+    return "" if version == VERSION else f"AccaSim is of version {version}, not {VERSION}"
+
+
+def starts(python: str, table: pd.DataFrame) -> np.ndarray:
+    """The start of each job under AccaSim's EASY (s)."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        log, config = folder / "jobs.swf", folder / "system.json"
+        cs.write_swf(cs.Workload(table.astype({"job_id": "Int64"}), "AccaSim"), log)
+        config.write_text(json.dumps(CONFIG), encoding="utf-8")
+        (folder / "results").mkdir()
+        command = [python, "-c", PROGRAM, str(log), str(config), str(folder / "results")]
+        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+        (printed,) = (folder / "results").rglob("sched-*")
+        rows = [line.split("__") for line in printed.read_text(encoding="utf-8").splitlines()]
+    start = {int(row[0].split(";")[0]): _seconds(row[2].split(";")[0]) for row in rows}
+    return table["job_id"].map(start).to_numpy()
+
+
+def _seconds(printed: str) -> int:
+    """Seconds of a time of day as AccaSim prints it, from the first of January 1970."""
+    return int((datetime.fromisoformat(printed) - datetime(1970, 1, 1)).total_seconds())
+
+
+def main(arguments: list[str]) -> int:
+    """Schedule the jobs, and compare with the stored file or write it."""
+    python = next((each for each in arguments if each != "--write"), sys.executable)
+    reason = missing(python)
+    if reason:
+        print(f"skipped: {reason}")
+        return 0
+    table = jobs()
+    table["start_time"] = starts(python, table)
+    if "--write" in arguments:
+        table.to_csv(STORED, index=False)
+    stored = pd.read_csv(STORED)
+    same_jobs = bool((stored[COLUMNS] == table[COLUMNS]).all(axis=None))
+    equal = int((stored["start_time"] == table["start_time"]).sum())
+    print(
+        f"the same jobs: {same_jobs}; {equal} of {len(stored)} starts are those of the stored file"
+    )
+    return 0 if same_jobs and equal == len(stored) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
