@@ -129,12 +129,15 @@ def main() -> None:
         ]
         print(seed, len(jobs), f"{published:.2f}", *(f"{wait:.2f}" for wait in waits))
     jobs = workload("S0")
-    print(lab.identify(jobs, scheduled(jobs), precision=60))
+    found = lab.identify(jobs, scheduled(jobs), precision=60)
+    print(found)
+    print(found.table[found.table["rule"].isin(["FCFS", "EASY", "EASY (no extra nodes)"])])
     witness = lab.identify(jobs, scheduled(jobs), rules=["EASY"], precision=60).witness
     print(witness)
     lab.figures.plot_witness(witness).write_image(HERE / "identify-posner.png", **SIZE)
     accasim = cs.traces.read_columns(ACCASIM, system=cs.System.of(128), verbose=False)
-    found = lab.identify(accasim, accasim.jobs["start_time"])
+    print(lab.identify(accasim, accasim.jobs["start_time"]))
+    found = lab.identify(accasim, accasim.jobs["start_time"], rules=["EASY"])
     print(found, found.witness)
     lab.figures.plot_witness(found.witness).write_image(HERE / "identify-accasim.png", **SIZE)
 

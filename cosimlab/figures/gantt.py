@@ -64,6 +64,8 @@ WITNESSED = (
     ("waits, at its earliest start", theme.YELLOW, "/"),
 )
 """Name, color and pattern of the jobs of a witness."""
+DARK = (theme.VERMILION, theme.BLUE)
+"""Colors on which letters are white."""
 THIN, NARROW = 0.12, 0.04
 """Shares of the nodes and of the time of a picture below which the name of a job stands outside."""
 MATES = "A group of mates has one color on all machines; gray jobs have no mates."
@@ -381,6 +383,8 @@ def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
                 showlegend=bool(len(part)) and label not in shown,
                 hovertemplate=f"{label}<extra></extra>",
             )
+            letters = {"color": "white" if tint in DARK else theme.BLACK, "size": 13}
+            trace.update(insidetextfont=letters, constraintext="none")
             picture.add_trace(trace, row=row, col=1)
             shown |= {label} if len(part) else set()
             for block, text in zip(part[thin].itertuples(), np.array(names)[thin], strict=True):

@@ -1,7 +1,7 @@
 """Which rule made a schedule: FCFS, first fit, EASY, conservative backfilling, or none of them.
 
 Simulators of "EASY backfilling" rarely agree, because the name leaves details open, and some do not
-do what their papers say. `identify` compares a schedule with some two hundred rules. It judges each
+do what their papers say. `identify` compares a schedule with 269 rules. It judges each
 decision by itself, and shows the first one that no rule explains, with the few jobs that decide it.
 
 - `identify`, `Identification`: the shares of all rules, and the nearest
