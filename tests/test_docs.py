@@ -9,6 +9,7 @@ import pytest
 
 import cosimlab as lab
 import cosimlib as cs
+from docs import scores
 from docs.build import notebook_of, relink, staged_places
 from docs.figures import PLOTLY, copy_notebook
 from docs.plots import PLOTS, example_figure
@@ -215,3 +216,18 @@ QUICK = [path for path in pages.PAGES if path not in LONG]
 def test_a_page_shows_what_its_python_prints(path):
     shown = path.read_text(encoding="utf-8")
     assert pages.executed(path) == shown, "run: python -m tests.pages"
+
+
+@pytest.mark.parametrize(("name", "order"), [("SPT", "shortest"), ("SAF", "SAF"), ("WFP3", "wfp")])
+def test_scores_of_all_waiting_jobs_are_those_of_the_package(name, order, monkeypatch):
+    """With one foremost job, every score is first come, first served."""
+    monkeypatch.setattr(scores, "FIRST", 0)
+    jobs = cs.synthetic.lublin(400, load=1.5, seed=1).jobs
+    whole = jobs.assign(requested_time=jobs["run_time"].clip(lower=1))
+    workload = cs.Workload(whole, "model", cs.System.of(128))
+    arrays = workload.arrays(workload.machine)
+    fcfs = cs.simulate_fcfs(workload, workload.machine)
+    ordered = cs.simulate_fcfs(workload, workload.machine, order=order)
+    assert (fcfs.start_time != ordered.start_time).any()
+    assert scores.starts(name, arrays, 128, 1).tolist() == fcfs.start_time.tolist()
+    assert scores.starts(name, arrays, 128, 400).tolist() == ordered.start_time.tolist()
