@@ -10,7 +10,9 @@ import pandas as pd
 
 from cosimlab.whatif import rules
 from cosimlab.whatif.changes import Change, change_of
-from cosimlab.whatif.record import HELD, LIMITED, Classes, Record, classify, pools_of, records_of
+from cosimlab.whatif.evidence import held_truth_of
+from cosimlab.whatif.reasons import NO_HELP, Reason, Seen, held_share, reason_of
+from cosimlab.whatif.record import Classes, Record, classify, pools_of, records_of
 from cosimlab.whatif.record import shares as shares_of
 from cosimlab.whatif.replaying import replay
 from cosimlib import checks as check
@@ -19,7 +21,7 @@ from cosimlib.metrics import job_groups
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.synthetic.resampling import BLOCKS, resampling_plan
 from cosimlib.system import System
-from cosimlib.traces.oddities import TOLERATED, known_starts, oversubscription
+from cosimlib.traces.oddities import known_starts, oversubscription
 from cosimlib.workload import InvalidWorkloadError, Workload, check_workload
 
 ALL = "all jobs"
@@ -37,12 +39,6 @@ COLUMNS = (
     "high",
     "verdict",
 )
-NODES_HELD = {0.10: "73 %", 0.25: "89 %", -0.05: "96 %"}
-USER_HELD, TIMES_HELD, ALL_HELD = "93 %", "82 %", "87 %"
-"""Held-back cells in which the 90 % interval held the truth, by change (docs/what-if.md)."""
-TRIED_FACTOR, ALIKE = 0.9, 0.01
-"""Of run times; how near a change is to one that was tried."""
-NOTHING = "Nothing changes"
 WINS, LOSES, CANNOT_TELL, OPEN = "wins", "loses", "cannot tell", "open"
 
 
@@ -57,10 +53,13 @@ class WhatIf(Displayed):
     change : str
         The change in words.
     sentence : str
-        The answer: a ratio with its interval, or that more nodes would not help, or why there is
-        no number.
-    reason : str
-        Why there is no number; empty if there is one.
+        The answer: a ratio with its interval, how well the record is met, and how often such
+        intervals held the truth; or that more nodes would not help, or why there is no number.
+    why : Reason or None
+        Why there is no number: its kind, its sentence, and what would decide the question. None if
+        there is a number.
+    unchanged : str
+        Why the change changes nothing; empty if it changes anything.
     table : pd.DataFrame
         One row per group of jobs (all, by size, queue, group and user where known) and statistic
         of the wait (``"mean"``, ``"p50"``, ``"p90"``): `jobs`, `recorded` and `expected` (s),
@@ -74,11 +73,14 @@ class WhatIf(Displayed):
     waits : pd.DataFrame
         One row per job that counts: `job` (row of the log), `recorded`, `same` and `changed` (s),
         the waits of the record and of both replays; `changed` is missing for jobs that are gone.
+        `block` is the week of the submission (day or hour of a short log), from 0.
     held_truth : str
         In how many cells whose truth is known such intervals held it (docs/what-if.md); empty
         without an interval.
     fit : float
         Mean wait of the replay on the same machine ÷ that recorded.
+    strict : bool
+        Whether (nearly) no job overtakes.
     latency : float
         The site's own start latency (s); the longest of its pools.
     too_wide : pd.DataFrame
@@ -90,15 +92,27 @@ class WhatIf(Displayed):
     name: str
     change: str
     sentence: str
-    reason: str
+    why: Reason | None
+    unchanged: str
     table: pd.DataFrame = field(repr=False)
     waiting: pd.DataFrame = field(repr=False)
     waits: pd.DataFrame = field(repr=False)
     held_truth: str
     fit: float
+    strict: bool
     latency: float
     too_wide: pd.DataFrame = field(repr=False)
     notes: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why there is no number, in words; empty if there is one."""
+        return "" if self.why is None else str(self.why)
+
+    @property
+    def kind(self) -> str:
+        """Kind of the reason, such as ``"starvation"``; empty if there is a number."""
+        return "" if self.why is None else self.why.kind
 
     @property
     def note(self) -> str:
@@ -154,6 +168,15 @@ class _Replays(NamedTuple):
     def strict(self) -> bool:
         """Whether no job overtakes in any pool."""
         return all(classes.strict for _, classes in self.pools.values())
+
+    @property
+    def passed_over(self) -> float:
+        """Share of the waiting, of all pools together, by jobs that many later ones overtook."""
+        waited = {name: record.wait_time.sum() for name, (record, _) in self.pools.items()}
+        passed = sum(
+            classes.passed_over * waited[name] for name, (_, classes) in self.pools.items()
+        )
+        return float(passed / max(sum(waited.values()), 1.0))
 
 
 def what_if(
@@ -222,40 +245,39 @@ def what_if(
     waiting = shares_of(replays.pools)
     more_nodes = sum(change.nodes.values()) > machine.total_nodes
     gone = ~replays.counts & change.stays[kept]
-    reason = _reason(replays, machine, fit) or _too_wide(jobs, gone) or _held(waiting, more_nodes)
-    measured = not np.isfinite(change.limit)
-    held_truth = _held_truth(change, workload, machine) if measured and not reason else ""
-    table = _table(replays, answered=not reason, interval=measured, seed=int(seed))
+    why = reason_of(_seen(replays, machine, fit, waiting, gone), more_nodes=more_nodes)
+    held_truth = "" if why or change.nothing else held_truth_of(change, workload, machine)
+    waits = pd.DataFrame(
+        {
+            "job": np.flatnonzero(kept),
+            "recorded": replays.recorded,
+            "same": replays.same,
+            "changed": replays.changed,
+            "block": _blocks(jobs),
+        }
+    )
+    table = _table(replays, waits, answered=why is None, seed=int(seed))
     if gone.any():
         too_wide = count(int(gone.sum()), "job")
         notes.append(f"{too_wide} cannot run on the changed machine: see too_wide.")
-    if held_truth:
-        notes.append(f"Where the truth is known, such intervals held it in {held_truth}.")
-    if not measured:
-        notes.append("No interval: the error of the method was not measured for limits.")
     notes.append("Submissions do not react to shorter or longer waits.")
     return WhatIf(
-        jobs.name,
-        change.text,
-        _sentence(change, table, reason),
-        reason,
-        table,
-        waiting,
-        pd.DataFrame(
-            {
-                "job": np.flatnonzero(kept),
-                "recorded": replays.recorded,
-                "same": replays.same,
-                "changed": replays.changed,
-            }
-        ),
-        held_truth,
-        fit,
-        max(classes.latency for _, classes in replays.pools.values()),
-        pd.DataFrame(
+        name=jobs.name,
+        change=change.text,
+        sentence=_sentence(change, table, why, fit, held_truth),
+        why=why,
+        unchanged=change.nothing,
+        table=table,
+        waiting=waiting,
+        waits=waits,
+        held_truth=held_truth,
+        fit=fit,
+        strict=replays.strict,
+        latency=max(classes.latency for _, classes in replays.pools.values()),
+        too_wide=pd.DataFrame(
             {"job": np.flatnonzero(kept)[gone], "nodes": jobs.jobs["nodes"].to_numpy()[gone]}
         ),
-        tuple(notes),
+        notes=tuple(notes),
     )
 
 
@@ -321,104 +343,29 @@ def _replays(workload: Workload, machine: System, change: Change) -> _Replays:
     return _Replays(workload, pools, same, changed)
 
 
-def _reason(replays: _Replays, machine: System, fit: float) -> str:
-    """Why there is no number, or ""."""
-    recorded, counts = replays.recorded, replays.counts
-    if not counts.any() or recorded[counts].mean() < rules.LEAST_MEAN_WAIT:
-        return f"the mean wait is below {duration(rules.LEAST_MEAN_WAIT)}: there is none to change"
-    waiting = int((recorded[counts] > rules.NO_WAIT).sum())
-    if waiting < rules.FEWEST_WAITING:
-        jobs = count(waiting, "job")
-        return f"{jobs} waited; at least {rules.FEWEST_WAITING} are needed"
-    beyond = oversubscription(Schedule.recorded(replays.workload, machine))
-    if beyond.share > TOLERATED:
-        return beyond.lack
-    if fit < rules.LEAST_FIT:
-        return (
-            f"the replay on the same machine gives {percent(fit)} of the recorded mean wait; at "
-            f"least {percent(rules.LEAST_FIT)} is needed: something that the log does not show "
-            "decides when jobs start"
-        )
-    passed = max(classes.passed_over for _, classes in replays.pools.values())
-    if passed > rules.MOST_PASSED_OVER:
-        return (
-            f"{percent(passed)} of the waiting is by jobs that more than {rules.MANY_OVERTAKERS} "
-            "later jobs of their size overtook: jobs starve, and the order of starts would change"
-        )
-    return ""
-
-
-def _too_wide(workload: Workload, gone: np.ndarray) -> str:
-    """That much of the work cannot run on the changed machine, or ""."""
-    jobs = workload.jobs
+def _seen(
+    replays: _Replays, machine: System, fit: float, waiting: pd.DataFrame, gone: np.ndarray
+) -> Seen:
+    """What decides whether there is a number."""
+    jobs = replays.workload.jobs
     work = (jobs["nodes"] * jobs["run_time"]).to_numpy()
-    share = work[gone].sum() / max(work.sum(), 1.0)
-    if share <= rules.MOST_TOO_WIDE:
-        return ""
-    wide = count(int(gone.sum()), "job")
-    return (
-        f"{wide} with {percent(share)} of the node-hours cannot run on the changed machine: what "
-        "becomes of them decides how long the others wait"
+    return Seen(
+        wait_time=replays.recorded[replays.counts],
+        fit=fit,
+        beyond=oversubscription(Schedule.recorded(replays.workload, machine)),
+        passed_over=replays.passed_over,
+        waiting=waiting,
+        gone=int(gone.sum()),
+        gone_work=float(work[gone].sum() / max(work.sum(), 1.0)),
     )
 
 
-def _held(waiting: pd.DataFrame, more_nodes: bool) -> str:
-    """That most waiting was held, or ""."""
-    share = held_share(waiting)
-    if share <= rules.MOST_HELD:
-        return ""
-    passed = f"{percent(share, 0)} of the waited node-hours passed while the job's nodes were free"
-    return (
-        f"more nodes would not help: {passed}" if more_nodes else f"most waiting is held: {passed}"
-    )
-
-
-def held_share(waiting: pd.DataFrame) -> float:
-    """Share of the waited node-hours of *limited* and *held* jobs while their nodes were free."""
-    held = waiting.iloc[[LIMITED, HELD]]
-    return float(held["free_node_hours"].sum() / max(waiting["node_hours"].sum(), 1.0))
-
-
-def _held_truth(change: Change, workload: Workload, machine: System) -> str:
-    """In how many of the cells whose truth is known the intervals of such a change held it."""
-    growth = sum(change.nodes.values()) / machine.total_nodes - 1
-    factors = np.unique(change.factor)
-    changed = (abs(growth) > 0, not change.stays.all(), bool((factors != 1).any()))
-    if sum(changed) != 1:
-        return f"{ALL_HELD} over all changes that were tried, of which this is none"
-    if changed[0]:
-        tried = {each: held for each, held in NODES_HELD.items() if (each > 0) == (growth > 0)}
-        same = [held for each, held in tried.items() if abs(growth - each) <= ALIKE]
-        listed = " and ".join(f"{held} at {each:+.0%}" for each, held in tried.items())
-        listed = listed.replace("%", " %").replace("  %", " %").replace("-", "−") + " nodes"
-        return same[0] if same else f"{listed} (this change was not tried)"
-    if changed[1]:
-        differs = "" if _leaves_largest_user(change, workload) else " (this change was not tried)"
-        return f"{USER_HELD} without the largest user{differs}"
-    same_time = factors.size == 1 and abs(factors[0] - TRIED_FACTOR) <= ALIKE
-    return TIMES_HELD + f" at run times × {TRIED_FACTOR:g} (this was not tried)" * (not same_time)
-
-
-def _leaves_largest_user(change: Change, workload: Workload) -> bool:
-    """Whether just the jobs of the user with most node-hours leave."""
-    jobs, user = workload.jobs, workload.column("user")
-    work = (jobs["nodes"] * jobs["run_time"]).groupby(user).sum()
-    return len(work) > 0 and bool(((user == work.idxmax()) == ~change.stays).all())
-
-
-def _table(replays: _Replays, *, answered: bool, interval: bool, seed: int) -> pd.DataFrame:
+def _table(replays: _Replays, waits: pd.DataFrame, *, answered: bool, seed: int) -> pd.DataFrame:
     """Rows of all jobs and of each group."""
     counts = replays.counts
     jobs = replays.workload.keep(counts, "gone")
-    waits = pd.DataFrame(
-        {
-            "recorded": replays.recorded[counts],
-            "same": replays.same[counts],
-            "changed": replays.changed[counts],
-            "block": _blocks(jobs),
-        }
-    )
-    draws = _draws(int(waits["block"].max()) + 1 if len(waits) else 1, seed) if interval else None
+    draws = draws_of(waits, seed)
+    waits = waits[counts]
     rows = _rows("all", ALL, waits, draws, replays.strict)
     means = waits[["same", "changed"]].mean()
     overall = effect_of(means["same"], means["changed"], replays.strict, None)
@@ -447,8 +394,9 @@ def _blocks(workload: Workload) -> np.ndarray:
     return ((submit_time - submit_time[0]) // length).astype(np.int64)
 
 
-def _draws(blocks: int, seed: int) -> np.ndarray:
-    """How often each week is drawn, a row per draw."""
+def draws_of(waits: pd.DataFrame, seed: int) -> np.ndarray:
+    """How often each week is drawn, a row per draw; the same for all changes of a log."""
+    blocks = int(waits["block"].max()) + 1 if len(waits) else 1
     random = np.random.default_rng(seed)
     return random.multinomial(blocks, np.full(blocks, 1 / blocks), size=rules.DRAWS)
 
@@ -457,7 +405,7 @@ def _rows(
     by: str,
     group: str,
     waits: pd.DataFrame,
-    draws: np.ndarray | None,
+    draws: np.ndarray,
     strict: bool,
     overall: float | None = None,
 ) -> list[tuple]:
@@ -471,7 +419,7 @@ def _rows(
             effect = effect_of(same, changed, strict, overall)
             ratio = _as_ratio(effect, same)
             enough = len(waits) >= rules.FEWEST_OF_GROUP and recorded >= rules.LEAST_MEAN_WAIT
-            if draws is not None and (enough or overall is None):
+            if enough or overall is None:
                 error = method_error(effect, strict, overall is not None)
                 low, high = _ends(waits, draws, effect, error)
                 verdict = WINS if high < 1 else LOSES if low > 1 else CANNOT_TELL
@@ -507,20 +455,34 @@ def _ends(
 
     Both are distances on a log scale, and are added as squares.
     """
+    own, drawn = effects_drawn(waits, draws)
+    below, above = tails(own, drawn)
+    mean = float(waits["same"].mean())
+    low = _as_ratio(effect - float(np.hypot(below, error)), mean)
+    return low, _as_ratio(effect + float(np.hypot(above, error)), mean)
+
+
+def effects_drawn(waits: pd.DataFrame, draws: np.ndarray) -> tuple[float, np.ndarray]:
+    """Logarithm of the ratio of the mean waits of both replays: of all weeks, and of each draw.
+
+    It is missing for a draw in which no job was submitted.
+    """
     blocks = draws.shape[1]
     number = np.bincount(waits["block"], minlength=blocks) * rules.NO_WAIT
     same, changed = (
         np.bincount(waits["block"], waits[name], blocks) + number for name in ("same", "changed")
     )
     known = draws @ number > 0
-    drawn = np.log((draws @ changed)[known] / (draws @ same)[known])
-    own = np.log(changed.sum() / same.sum())
+    drawn = np.full(len(draws), np.nan)
+    drawn[known] = np.log((draws @ changed)[known] / (draws @ same)[known])
+    return float(np.log(changed.sum() / same.sum())), drawn
+
+
+def tails(own: float, drawn: np.ndarray) -> tuple[float, float]:
+    """Distances from a value to the ends of the middle `LEVEL` of the drawn ones; none below 0."""
     tail = (1 - rules.LEVEL) / 2
-    below = max(own - float(np.quantile(drawn, tail)), 0.0)
-    above = max(float(np.quantile(drawn, 1 - tail)) - own, 0.0)
-    mean = float(waits["same"].mean())
-    low = _as_ratio(effect - float(np.hypot(below, error)), mean)
-    return low, _as_ratio(effect + float(np.hypot(above, error)), mean)
+    low, high = np.nanquantile(drawn, [tail, 1 - tail]).tolist()
+    return max(own - low, 0.0), max(high - own, 0.0)
 
 
 def _as_ratio(effect: float, same: float) -> float:
@@ -535,25 +497,25 @@ def _ratio(one: float, other: float) -> float:
     return float(one / other)
 
 
-def _sentence(change: Change, table: pd.DataFrame, reason: str) -> str:
+def _sentence(
+    change: Change, table: pd.DataFrame, why: Reason | None, fit: float, held_truth: str
+) -> str:
     """The answer in words."""
-    if reason.startswith("more nodes"):
-        return f"{reason[0].upper()}{reason[1:]}."
-    if change.nothing and not reason:
-        return f"{NOTHING}: {change.nothing}."
-    if reason:
-        return f"No number for {change.text}: {reason}."
+    if why is not None:
+        if why.kind == NO_HELP:
+            return f"{str(why)[0].upper()}{str(why)[1:]}."
+        return f"No number for {change.text}: {why}."
+    if change.nothing:
+        return f"Nothing changes: {change.nothing}."
     row = table.iloc[0]
     before, after = durations(row["recorded"], row["expected"])
-    interval = ""
-    if np.isfinite(row["low"]):
-        level = percent(rules.LEVEL)
-        interval = f", {level} interval {row['low']:.2f} to {row['high']:.2f}"
     effect = (
-        f"With {change.text}, the mean wait would be {row['ratio']:.2f} times as long{interval}: "
-        f"{after} in the place of {before}."
+        f"With {change.text}, the mean wait would be {row['ratio']:.2f} times as long, "
+        f"{percent(rules.LEVEL)} interval {row['low']:.2f} to {row['high']:.2f}: {after} in the "
+        f"place of {before}"
     ).replace("With without", "Without")
-    return f"{effect} {_who(table)}".strip()
+    sure = f"the replay meets {percent(fit, 0)} of the record; such intervals held the truth in "
+    return f"{effect} ({sure}{held_truth}). {_who(table)}".strip()
 
 
 def _who(table: pd.DataFrame) -> str:

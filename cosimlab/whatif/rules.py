@@ -105,6 +105,9 @@ GROUP_ERROR, GROUP_ERROR_PER_EFFECT = 0.25, 0.3
 """`ERROR` and `ERROR_PER_EFFECT` of groups: such intervals held the truth in 92 % of these classes.
 """
 
+PAIR_ERROR, PAIR_ERROR_PER_EFFECT = 0.1, 0.3
+"""The same of the ratio of two effects on one log."""
+
 STRICT_ERROR = 0.03
 """The same in a strict order, whatever the effect: 40 open cells had errors of up to .035."""
 

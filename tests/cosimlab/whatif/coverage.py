@@ -8,18 +8,22 @@ One process; the held-back cells take about five minutes of processor time, the 
 
 import sys
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from cosimlab.whatif import WhatIf, answer, rules, what_if
+from cosimlab.whatif import WhatIf, answer, compare_answers, rules, what_if
+from cosimlab.whatif.reasons import HELD as IS_HELD
+from cosimlab.whatif.reasons import NO_HELP
 from cosimlib.metrics import job_groups
 from cosimlib.workload import Workload
 from tests.cosimlab.whatif import truth
 
 LISTS = {"open": truth.OPEN, "held-back": truth.HELD_BACK}
+HELD = (IS_HELD, NO_HELP)
 FEWEST = 200
 """Jobs of a class of sizes that counts."""
 
@@ -32,14 +36,33 @@ def cell_rows(folder: Path, name: str, scheduler: str) -> list[dict[str, Any]]:
     starts = truth.stored_starts(folder / "truth", name, scheduler)
     log = truth.log_of(name)
     jobs = log.jobs.assign(recorded_start=starts["same"])
-    recorded, rows = replace(log, jobs=jobs), []
+    recorded, rows, answers = replace(log, jobs=jobs), [], {}
+    key = {"log": name, "scheduler": scheduler}
     for change, knobs in truth.CHANGES.items():
         if change in starts:
-            if "without" in knobs:
-                knobs = {"without": {"user": truth.largest_user(log)}}
-            found = what_if(recorded, **knobs)
-            key = {"log": name, "scheduler": scheduler, "change": change}
-            rows += [key | row for row in _scored(recorded, found, starts[change])]
+            found = what_if(recorded, **_knobs(log, change, knobs))
+            scored = _scored(recorded, found, starts[change])
+            rows += [key | {"change": change} | row for row in scored]
+            answers[change] = found, _effect(scored[0], "true")
+    return rows + [key | row for row in _pairs(answers)]
+
+
+def _knobs(log: Workload, change: str, knobs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of `what_if` for a change of a log."""
+    if change == "without a user":
+        return {"without": {"user": truth.largest_user(log)}}
+    return {"limit": truth.limit_of(log)} if change == "limit" else knobs
+
+
+def _pairs(answers: dict[str, tuple[WhatIf, float]]) -> list[dict[str, Any]]:
+    """A row per pair of changes that have a number: how their effects compare, and did."""
+    rows = []
+    known = {name: each for name, each in answers.items() if each[0].why is None}
+    for (one, (left, true)), (other, (right, other_true)) in combinations(known.items(), 2):
+        found = compare_answers(left, right)
+        row = {"change": f"{one}, {other}", "by": "pair", "group": "pair", "answer": "number"}
+        row |= {"fit": left.fit, "strict": left.strict, "true": np.exp(true - other_true)}
+        rows.append(row | found._asdict())
     return rows
 
 
@@ -63,9 +86,9 @@ def _scored(log: Workload, found: WhatIf, start_time: np.ndarray) -> list[dict[s
             {
                 "by": row["by"],
                 "group": row["group"],
-                "answer": _kind(found),
-                "reason": found.reason,
+                "answer": found.kind or "number",
                 "fit": found.fit,
+                "strict": found.strict,
                 "wait": mean,
                 "true": float(after[stays][chosen].mean()) / mean if mean else np.nan,
                 "ratio": row["ratio"],
@@ -81,17 +104,6 @@ def _replayed(found: WhatIf) -> float:
     """The ratio of mean waits, also where it is no answer."""
     means = found.waits.dropna()[["same", "changed"]].mean()
     return float(means["changed"] / means["same"]) if means["same"] else np.nan
-
-
-def _kind(found: WhatIf) -> str:
-    """Number, held, or the kind of reason for which there is none."""
-    kinds = {
-        "": found.reason == "",
-        "held": "nodes were free" in found.reason,
-        "fit": "same machine" in found.reason,
-        "starvation": "starve" in found.reason,
-    }
-    return next((kind or "number" for kind, fine in kinds.items() if fine), "few wait")
 
 
 def cells(folder: Path, which: str) -> pd.DataFrame:
@@ -116,15 +128,15 @@ def summary(table: pd.DataFrame, by: str) -> pd.DataFrame:
     rows = []
     for name, part in [*table.groupby(by, sort=False), ("all", table)]:
         number = part[part["answer"] == "number"]
-        error = _errors(number, "ratio")
+        error = errors_of(number, "ratio")
         inside = (number["true"] >= number["low"]) & (number["true"] <= number["high"])
         width = number["high"] / number["low"]
         rows.append(
             {
                 by: name,
                 "cells": len(part),
-                "held %": 100 * (part["answer"] == "held").mean(),
-                "no answer %": 100 * (~part["answer"].isin(["number", "held"])).mean(),
+                "held %": 100 * part["answer"].isin(HELD).mean(),
+                "no answer %": 100 * (~part["answer"].isin(["number", *HELD])).mean(),
                 "coverage %": 100 * inside.mean(),
                 "median error": error.abs().median(),
                 "90 % error": error.abs().quantile(0.9),
@@ -135,10 +147,21 @@ def summary(table: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame(rows).round(2)
 
 
-def _errors(part: pd.DataFrame, column: str) -> pd.Series:
+def errors_of(part: pd.DataFrame, column: str) -> pd.Series:
     """Logarithm of a ratio ÷ the true one, of waits of which a minute is none."""
-    minute = rules.NO_WAIT / part["wait"]
-    return np.log((part[column] + minute) / (part["true"] + minute))
+    return _effect(part, column) - _effect(part, "true")
+
+
+def _effect(rows: Any, column: str) -> Any:
+    """Logarithm of a ratio of mean waits of which a minute is none."""
+    minute = rules.NO_WAIT / rows["wait"]
+    return np.log((rows[column] + minute) / (1 + minute))
+
+
+def no_help(overall: pd.DataFrame) -> tuple[int, int]:
+    """Answers that more nodes would not help: those that were true, and all."""
+    said = overall[overall["answer"] == NO_HELP]
+    return int((np.log(said["true"]).abs() < UNCHANGED).sum()), len(said)
 
 
 def main(folder: Path, which: str) -> None:
@@ -150,11 +173,10 @@ def main(folder: Path, which: str) -> None:
     for by in ("change", "scheduler", "log"):
         print(summary(overall, by).to_markdown(index=False))
     print(summary(table[table["by"] == "size"], "change").to_markdown(index=False))
-    held = overall[(overall["answer"] == "held") & overall["change"].str.contains(r"\+")]
-    same = np.log(held["true"]).abs() < UNCHANGED
-    print(f"more nodes would not help: true of {same.sum()} of {len(held)}")
+    true, of = no_help(overall)
+    print(f"more nodes would not help: true of {true} of {of}")
     overall = overall.assign(replayed=overall["replayed"].fillna(overall["ratio"]))
-    overall = overall.assign(error=_errors(overall, "replayed").abs())
+    overall = overall.assign(error=errors_of(overall, "replayed").abs())
     kinds = overall.groupby("answer")["error"].describe(percentiles=[0.5, 0.9])
     print("errors of replays by the kind of answer, also of those that are withheld")
     print(kinds[["count", "50%", "90%"]].round(2).to_markdown())

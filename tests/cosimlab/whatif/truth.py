@@ -3,7 +3,10 @@
 A *log* is a part of a real log, or a synthetic one; a *scheduler* gives it starts on its own
 machine, and on the changed one. What the change did to the waits is then known. `OPEN` lists the
 cells on which the method may be tuned, `HELD_BACK` those on which it is judged: other logs or other
-halves, and one scheduler more. Both lists stood in this file before a held-back cell was computed.
+parts, and one scheduler more. Both lists stood in this file before a held-back cell was computed.
+
+The logs of `JUDGED_BEFORE` were held back from the first version of the rules, and judged it once.
+They are open since.
 """
 
 import os
@@ -26,7 +29,7 @@ from cosimlib.batch import (
 )
 from cosimlib.calendar import Calendar
 from cosimlib.schedule import Schedule
-from cosimlib.synthetic import lublin, with_estimates
+from cosimlib.synthetic import lublin, theta, with_estimates, with_offered_load
 from cosimlib.system import System
 from cosimlib.traces import load
 from cosimlib.traces.oddities import fitting, with_requests
@@ -39,8 +42,18 @@ CHANGES: dict[str, dict[str, Any]] = {
     "-5 % nodes": {"nodes": "-5%"},
     "run x .9": {"run_time": 0.9},
     "without a user": {"without": None},
+    "limit": {"limit": None},
 }
-"""Arguments of `what_if` by the name of a change; the user is the one with most node-hours."""
+"""Arguments of `what_if` by the name of a change.
+
+The user is the one with most node-hours, the limit the one that `limit_of` finds.
+"""
+
+LIMITS = tuple(hours * HOUR for hours in (72, 48, 24, 12, 6, 3, 2, 1))
+"""Limits on run time that sites have (s), the longest first."""
+
+LEAST_CUT = 0.02
+"""Share of the jobs that a limit cuts, at least."""
 
 ALL = 10**9
 PARTS = {
@@ -58,11 +71,30 @@ PARTS = {
     "Curie 2": ("CEA-Curie-2011-2.1-cln.swf.gz", 150_000, 190_000),
     "RICC 1": ("RICC-2010-2+hdr.swf.gz", 0, 30_000),
     "RICC 2": ("RICC-2010-2+hdr.swf.gz", 200_000, 230_000),
+    "HPC2N 3": ("HPC2N-2002-2.2-cln.swf.gz", 50_000, 100_000),
+    "HPC2N 4": ("HPC2N-2002-2.2-cln.swf.gz", 150_000, ALL),
+    "Curie 3": ("CEA-Curie-2011-2.1-cln.swf.gz", 60_000, 100_000),
+    "Curie 4": ("CEA-Curie-2011-2.1-cln.swf.gz", 240_000, 280_000),
+    "RICC 3": ("RICC-2010-2+hdr.swf.gz", 100_000, 130_000),
+    "RICC 4": ("RICC-2010-2+hdr.swf.gz", 350_000, 380_000),
+    "Intrepid": ("intrepid-2009-first3000.swf.gz", 0, ALL),
 }
 """File, first and last job of each log."""
 
-SYNTHETIC = {"Lublin 1": (0.75, 1), "Lublin 2": (0.8, 2)}
-"""Load and seed of each log of the Lublin–Feitelson model, of 10,000 jobs on 128 nodes."""
+SYNTHETIC = {
+    "Lublin 1": (0.75, 1),
+    "Lublin 2": (0.8, 2),
+    "Lublin 3": (0.7, 3),
+    "Lublin 4": (0.75, 4),
+    "like Theta": (0.8, 5),
+}
+"""Load and seed of each synthetic log.
+
+10,000 jobs of the Lublin–Feitelson model on 128 nodes, or of the model of Theta on 4,360.
+"""
+
+LOADS = {"Intrepid": 0.75}
+"""Offered load to which the submissions of a real log are scaled, where nobody would wait else."""
 
 SCHEDULERS = (
     "EASY",
@@ -76,9 +108,21 @@ SCHEDULERS = (
     "reservation",
 )
 OPEN_LOGS = ("KTH", "SDSC 1", "HPC2N 1", "Theta 1", "Gaia 1", "Curie 1", "RICC 1", "Lublin 1")
-OTHER_LOGS = ("SDSC 2", "HPC2N 2", "Theta 2", "Gaia 2", "Curie 2", "RICC 2", "Mira", "Lublin 2")
-OPEN = dict.fromkeys(OPEN_LOGS, SCHEDULERS)
-HELD_BACK = dict.fromkeys(OTHER_LOGS, (*SCHEDULERS, "EASY sjbf"))
+JUDGED_BEFORE = ("SDSC 2", "HPC2N 2", "Theta 2", "Gaia 2", "Curie 2", "RICC 2", "Mira", "Lublin 2")
+OTHER_LOGS = (
+    "HPC2N 3",
+    "HPC2N 4",
+    "Curie 3",
+    "Curie 4",
+    "RICC 3",
+    "RICC 4",
+    "Intrepid",
+    "Lublin 3",
+    "Lublin 4",
+    "like Theta",
+)
+OPEN = dict.fromkeys((*OPEN_LOGS, *JUDGED_BEFORE), (*SCHEDULERS, "EASY sjbf"))
+HELD_BACK = dict.fromkeys(OTHER_LOGS, (*SCHEDULERS, "EASY sjbf", "EASY SAF"))
 
 
 @cache
@@ -86,7 +130,9 @@ def log_of(name: str) -> Workload:
     """A log with requested times, whose recorded starts are left out."""
     if name in SYNTHETIC:
         offered, seed = SYNTHETIC[name]
-        log = with_estimates(lublin(10_000, load=offered, seed=seed), seed=seed)
+        made = lublin if name.startswith("Lublin") else theta
+        log = made(10_000, load=offered, seed=seed)
+        log = with_estimates(log, seed=seed) if made is lublin else log
         user = np.random.default_rng(seed).zipf(1.5, len(log)) % 40
         return replace(log, jobs=log.jobs.assign(user=user.astype(str)), name=name)
     file, first, last = PARTS[name]
@@ -96,6 +142,8 @@ def log_of(name: str) -> Workload:
     part = with_requests(part)[0]
     if part.jobs["requested_time"].isna().any():
         part = with_requests(part, "run_time")[0]
+    if name in LOADS:
+        part = with_offered_load(part, part.machine.total_nodes, load=LOADS[name])
     jobs = part.jobs.drop(columns=["recorded_start", "partition"], errors="ignore")
     return replace(part, jobs=jobs, name=name)
 
@@ -181,6 +229,52 @@ def largest_user(log: Workload) -> str:
     return str(work.groupby(log.jobs["user"]).sum().idxmax())
 
 
+def limit_of(log: Workload) -> float:
+    """The longest of `LIMITS` that cuts at least `LEAST_CUT` of the jobs; infinite if none does."""
+    run_time = log.jobs["run_time"].to_numpy()
+    return next((each for each in LIMITS if (run_time > each).mean() >= LEAST_CUT), np.inf)
+
+
+def starts_under(
+    log: Workload, limit: float, run: Callable[[Workload, System], Schedule]
+) -> np.ndarray:
+    """Start of each job under a limit (s), after which a job is cut and submitted anew.
+
+    A job that is cut counts as started when it would have started without the pauses between its
+    pieces: its end less its run time. A piece is submitted at the end of the piece before. No
+    simulator knows of such pairs, so the log is scheduled again and again, each time with the ends
+    of the time before. No decision of a scheduler rests on later submissions. So each time is
+    right for at least one limit longer, and the submissions that come out as they went in are those
+    of the limit.
+    """
+    run_time = log.jobs["run_time"].to_numpy()
+    number = np.maximum(np.ceil(run_time / limit), 1.0).astype(np.int64)
+    job = np.repeat(np.arange(len(log)), number)
+    first = np.cumsum(number) - number
+    begun = (np.arange(job.size) - first[job]) * limit
+    later = begun > 0
+    length = np.minimum(run_time[job] - begun, limit)
+    asked = np.minimum(log.jobs["requested_time"].to_numpy()[job] - begun, limit)
+    pieces = log.jobs.iloc[job].reset_index(drop=True)
+    pieces = pieces.assign(run_time=length, requested_time=np.where(asked > 0, asked, length))
+    submit_time = pieces["submit_time"].to_numpy() + begun
+    for _ in range(MOST_ROUNDS):
+        order = np.argsort(submit_time, kind="stable")
+        jobs = pieces.assign(submit_time=submit_time).iloc[order].reset_index(drop=True)
+        end_time = np.empty(job.size)
+        end_time[order] = run(replace(log, jobs=jobs), log.machine).start_time + length[order]
+        before = np.concatenate([[0.0], end_time[:-1]])
+        found = np.where(later, before, submit_time)
+        if (found == submit_time).all():
+            return end_time[first + number - 1] - run_time
+        submit_time = found
+    raise RuntimeError(f"{log.name}: no end of submissions after {MOST_ROUNDS} rounds")
+
+
+MOST_ROUNDS = 2_000
+"""Rounds of `starts_under`: a log of a year with a limit of an hour has 9,000 limits."""
+
+
 def true_starts(name: str, scheduler: str) -> dict[str, np.ndarray]:
     """Starts as recorded (``"same"``) and under each change, per job; missing where left out."""
     log, run = log_of(name), simulator(scheduler)
@@ -188,6 +282,10 @@ def true_starts(name: str, scheduler: str) -> dict[str, np.ndarray]:
     found = {"same": run(log, log.machine).start_time}
     for change in CHANGES:
         if change == "without a user" and log.column("user").isna().all():
+            continue
+        if change == "limit":
+            if np.isfinite(limit_of(log)):
+                found[change] = starts_under(log, limit_of(log), run)
             continue
         jobs, machine = changed(numbered, change)
         starts = np.full(len(log), np.nan)

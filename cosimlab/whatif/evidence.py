@@ -1,0 +1,85 @@
+"""How often a what-if was right where the truth is known: what answers say of themselves.
+
+The numbers are those of ``tests/data/what-if/held-back.csv``, a row per cell; a test compares them.
+``python -m tests.cosimlab.whatif.coverage`` computes the rows. docs/what-if.md explains them.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from cosimlab.whatif.changes import Change
+from cosimlib.display import percent
+from cosimlib.system import System
+from cosimlib.workload import Workload
+
+
+class Held(NamedTuple):
+    """Cells whose interval held the truth, of those that have a number."""
+
+    held: int
+    of: int
+
+    def __str__(self) -> str:
+        return percent(self.held / self.of, 0)
+
+
+NODES: Mapping[float, Held] = {0.10: Held(34, 46), 0.25: Held(41, 46), -0.05: Held(44, 46)}
+"""More or fewer nodes, by the share that is added."""
+
+TIMES, USER, LIMIT = Held(38, 46), Held(38, 41), Held(1, 1)
+"""Run times × `TRIED_FACTOR`; without the user of most node-hours; a limit on run time."""
+
+EVERY = Held(195, 225)
+"""All changes that were tried."""
+
+NO_HELP = Held(6, 8)
+"""Answers that more nodes would not help, and those of them that were true."""
+
+HELD_WAS_FALSE = f"false in {NO_HELP.of - NO_HELP.held} of {NO_HELP.of} cases with known truth"
+
+TRIED_FACTOR, ALIKE = 0.9, 0.01
+"""Of run times; how near a change is to one that was tried."""
+
+NOT_TRIED = "this change was not tried"
+
+
+def held_truth_of(change: Change, workload: Workload, machine: System) -> str:
+    """Share of the cells whose truth is known in which the interval of such a change held it."""
+    growth = sum(change.nodes.values()) / machine.total_nodes - 1
+    factors = np.unique(change.factor)
+    kinds = {
+        "nodes": abs(growth) > 0,
+        "user": not change.stays.all(),
+        "times": bool((factors != 1).any()),
+        "limit": bool(np.isfinite(change.limit)),
+    }
+    if sum(kinds.values()) != 1:
+        return f"{EVERY} over all changes that were tried, of which this is none"
+    if kinds["nodes"]:
+        return _of_nodes(growth)
+    if kinds["limit"]:
+        return f"{LIMIT} with limits that cut at least 2 % of the jobs"
+    if kinds["user"]:
+        largest = _leaves_largest_user(change, workload)
+        return f"{USER} without the largest user" + f", {NOT_TRIED}" * (not largest)
+    alike = factors.size == 1 and abs(factors[0] - TRIED_FACTOR) <= ALIKE
+    return str(TIMES) if alike else f"{TIMES} at run times × {TRIED_FACTOR:g}, {NOT_TRIED}"
+
+
+def _of_nodes(growth: float) -> str:
+    """The same of more or fewer nodes, by the share that is added."""
+    tried = {each: held for each, held in NODES.items() if (each > 0) == (growth > 0)}
+    same = [str(held) for each, held in tried.items() if abs(growth - each) <= ALIKE]
+    if same:
+        return same[0]
+    listed = " and ".join(f"{held} at {percent(each, signed=True)}" for each, held in tried.items())
+    return f"{listed} nodes, {NOT_TRIED}"
+
+
+def _leaves_largest_user(change: Change, workload: Workload) -> bool:
+    """Whether just the jobs of the user with most node-hours leave."""
+    jobs, user = workload.jobs, workload.column("user")
+    work = (jobs["nodes"] * jobs["run_time"]).groupby(user).sum()
+    return len(work) > 0 and bool(((user == work.idxmax()) == ~change.stays).all())
