@@ -4,10 +4,16 @@ Advice is printed as text, as a JSON document, or as the commands that an operat
 
 The commands are printed and never run. If jobs wait, as many nodes as the burst needs are reserved
 first, free ones before others: waiting jobs would take the freed nodes, for example other tasks of
-a stopped array. Comments stand on lines of their own and have no character that a shell would act
-on, because an interactive zsh runs them as commands. Jobs that Slurm may requeue are requeued and
-held, so that they do not start again on the nodes that they gave up. Other jobs are cancelled:
-those that forbid requeuing, and those of `salloc` and `srun`, which Slurm refuses to requeue.
+a stopped array. Jobs that Slurm may requeue are requeued and held, so that they do not start again
+on the nodes that they gave up. Other jobs are cancelled: those that forbid requeuing, and those of
+`salloc` and `srun`, which Slurm refuses to requeue.
+
+All that is printed may be pasted at once into bash, zsh or sh. A shell reads the whole block in
+brackets before it runs a line of it; the block waits for the time of each step, and Ctrl-C ends it.
+If the nodes cannot be reserved, no job is stopped. A job whose checkpoint fails keeps running. What
+undoes the steps is a function, which does nothing until it is called. Comments stand on lines of
+their own and have no character that a shell would act on, because an interactive zsh runs them as
+commands; what is said in the block is therefore printed by `echo`.
 """
 
 import argparse
@@ -21,7 +27,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -320,7 +326,9 @@ def commands_of(
     lasts: float = HOUR,
     user: str | None = None,
 ) -> list[str]:
-    """Commands to type, one per line, in order of time; lines that begin with # explain them.
+    """Lines to paste into a shell, all at once: a block that does each step at its time.
+
+    Before it stands a function that ends the burst, ``cosim_burst_over``, to be called afterwards.
 
     Parameters
     ----------
@@ -341,35 +349,104 @@ def commands_of(
     choice = advice.choice(deadline)
     if not choice.possible:
         raise ValueError(impossible(advice, deadline))
-    jobs, table = choice.jobs(), advice.cluster.jobs
-    steps: list[tuple[float, str, str]] = []
-    stopped: set[int] = set()
+    said, reservation = _reservation(advice, choice, lasts, user)
+    steps, held = _steps(advice, choice)
+    lines = [comment(title_of(advice, deadline)), *map(comment, said)]
+    if not steps and not reservation:
+        return [*lines, comment("the nodes are free: nothing is to be done")]
+    after = [f"scontrol delete reservationname={RESERVATION}"] * bool(reservation)
+    after += [f"scontrol release {','.join(held)}"] * bool(held)
+    over = [f"{OVER}() {{", *after, "}"] if after else []
+    done = f"done: once the burst is over, type {OVER}" if after else "done"
+    block = [*_functions(steps), *reservation, *_timed(steps), echo(done)]
+    return [*lines, *map(comment, PASTED), *over, "(", *block, ") </dev/null"]
+
+
+class Step(NamedTuple):
+    """Something to do at a time after the beginning (s): what is said, and lines of commands.
+
+    `stops` is whether it stops a job.
+    """
+
+    at: float
+    said: str
+    commands: tuple[str, ...]
+    stops: bool = False
+
+
+def _steps(advice: Advice, choice: Choice) -> tuple[list[Step], list[str]]:
+    """Steps in order of time, at the same time stops before checkpoints; jobs that are held."""
+    table, steps, stopped = advice.cluster.jobs, [], set()
     held: list[str] = []
-    for taken in jobs.itertuples():
+    for taken in choice.jobs().itertuples():
         job = table.iloc[taken.job]
         leader = int(job["leader"]) or int(job["job_id"])
-        steps += _checkpoint(advice, taken, job)
+        name = str(leader) if job["leader"] else str(job["label"])
+        checkpoint, before = _checkpoint(advice, taken, job, name)
+        steps += checkpoint
         if leader in stopped:
             continue
         stopped.add(leader)
-        name = str(leader) if job["leader"] else str(job["label"])
         requeues = bool(job["requeue"])
         held += [name] if requeues else []
         command = f"scontrol requeuehold {name}" if requeues else f"scancel {name}"
-        why = f"loses {lost(taken.loss)} node-hours" if taken.action == "kill" else "checkpointed"
         owner = clean(str(job["user"]))
-        steps.append((taken.end, command, f"{why}, user {owner}" if owner else why))
-    reservation = _reservation(advice, choice, lasts, user)
-    lines = [comment(title_of(advice, deadline)), *reservation]
-    said = 0.0 if reservation else -1.0
-    for at, command, why in sorted(steps, key=lambda step: step[0]):
-        if at != said:
-            lines.append(comment("at once" if at == 0 else f"in {duration(at)}"))
-            said = at
-        lines += [comment(why)] + [command] * bool(command)
-    after = [f"scontrol delete reservationname={RESERVATION}"] * bool(reservation)
-    after += [f"scontrol release {','.join(held)}"] * bool(held)
-    return [*lines, *(["# once the burst is over"] if after else []), *after]
+        whose = f"job {name} of user {owner}" if owner else f"job {name}"
+        kills = taken.action == "kill"
+        why = f"loses {lost(taken.loss)} node-hours" if kills else "after its checkpoint"
+        said = f"{whose} is stopped, {why}"
+        steps.append(Step(taken.end, said, (f"{before}{command}",), stops=True))
+    return sorted(steps, key=lambda step: (step.at, not step.stops)), held
+
+
+def _timed(steps: Sequence[Step]) -> list[str]:
+    """Lines that do each step at its time."""
+    lines, reached = [], 0
+    for step in steps:
+        at = math.ceil(step.at)
+        if at > reached:
+            lines += [echo(f"waits until {duration(at)} after the beginning"), f"from {at}"]
+            reached = at
+        lines += [echo(step.said), *step.commands]
+    return lines
+
+
+def _functions(steps: Sequence[Step]) -> list[str]:
+    """The functions that the steps call."""
+    commands = {line.split(" ")[0] for step in steps for line in step.commands}
+    lines = [BEGIN, FROM] if any(step.at > 0 for step in steps) else []
+    lines += [FAILED, UNLESS_FAILED] if "unless_failed" in commands else []
+    return lines + [WRITTEN] * ("written" in commands)
+
+
+OVER = "cosim_burst_over"
+"""The function that ends a burst."""
+
+PASTED = (
+    "all lines may be pasted at once: the block in brackets waits for the time of each step",
+    "Ctrl-C ends it: what was stopped by then stays stopped",
+)
+BEGIN = "begin=$(date +%s)"
+FROM = 'from() { while [ $(($(date +%s) - begin)) -lt "$1" ]; do sleep 1; done; }'
+"""Shell function that waits until so many seconds after the beginning."""
+
+FAILED = "failed="
+UNLESS_FAILED = (
+    'unless_failed() { case "$failed" in *" $1 "*) echo "job $1 keeps running: no checkpoint" ;; '
+    '*) shift; "$@" ;; esac; }'
+)
+"""Shell function that runs a command unless the checkpoint of a job has failed."""
+
+WRITTEN = (
+    "written() { printf 'job %s: type y once its checkpoint is written: ' \"$1\"; "
+    'read -r answer </dev/tty && [ "$answer" = y ]; }'
+)
+"""Shell function that asks whether a checkpoint is written."""
+
+
+def echo(text: str) -> str:
+    """A command that prints a text, without a character that a shell would act on."""
+    return f"echo {shlex.quote(comment(text).removeprefix('# '))}"
 
 
 def comment(text: str) -> str:
@@ -377,25 +454,31 @@ def comment(text: str) -> str:
     return "# " + "".join(c if c.isalnum() or c in HARMLESS else "_" for c in text)
 
 
-def _reservation(advice: Advice, choice: Choice, lasts: float, user: str | None) -> list[str]:
-    """The reservation that keeps waiting jobs off the nodes; none if no job waits."""
+def _reservation(
+    advice: Advice, choice: Choice, lasts: float, user: str | None
+) -> tuple[list[str], list[str]]:
+    """What is said of the reservation that keeps waiting jobs off the nodes, and its command.
+
+    Both are empty if no job waits.
+    """
     if advice.cluster.waiting == advice.cluster.held:
-        return []
+        return [], []
     nodes = reserved_nodes(advice, choice)
     seconds = math.ceil(choice.moment.deadline + lasts)
     days, rest = divmod(seconds, round(DAY))
     length = f"{days}-{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
     users = '"$(id -un)"' if user is None else shlex.quote(user)
     blocked = lost(len(nodes) * seconds / HOUR)
-    return [
-        comment(
-            f"this reserves {count(len(nodes), 'node')} for {duration(seconds)}: "
-            f"{blocked} node-hours that waiting jobs cannot use"
-        ),
-        comment(f"at once, start the burst with --reservation={RESERVATION}"),
-        f"scontrol create reservation reservationname={RESERVATION} starttime=now "
-        f"duration={length} users={users} flags=ignore_jobs nodes={shlex.quote(fold_hosts(nodes))}",
+    said = [
+        f"this reserves {count(len(nodes), 'node')} for {duration(seconds)}: "
+        f"{blocked} node-hours that waiting jobs cannot use",
+        f"start the burst with --reservation={RESERVATION}",
     ]
+    command = (
+        f"scontrol create reservation reservationname={RESERVATION} starttime=now "
+        f"duration={length} users={users} flags=ignore_jobs nodes={shlex.quote(fold_hosts(nodes))}"
+    )
+    return said, [f"{command} || exit 1"]
 
 
 def reserved_nodes(advice: Advice, choice: Choice) -> list[str]:
@@ -410,15 +493,19 @@ def reserved_nodes(advice: Advice, choice: Choice) -> list[str]:
     return [name for names in (free, *others) for name in names][: advice.nodes_needed]
 
 
-def _checkpoint(advice: Advice, taken: Any, job: pd.Series) -> list[tuple[float, str, str]]:
-    """The step that comes before a job with a checkpoint is stopped."""
-    name = str(job["label"])
+def _checkpoint(advice: Advice, taken: Any, job: pd.Series, name: str) -> tuple[list[Step], str]:
+    """The step before a job with a checkpoint is stopped, and what guards the stop of `name`."""
+    label = str(job["label"])
     if taken.action == "app":
-        return [(taken.stop, "", f"{name} reaches its own checkpoint: see that it is written")]
+        reached = f"job {label} reaches its own checkpoint: Ctrl-C if it is not written"
+        return [Step(taken.stop, reached, ())], ""
     if taken.action != "sys" or not math.isfinite(taken.begin):
-        return []
+        return [], ""
     template = advice.snapshot.judged["checkpoint_command"].iloc[taken.job]
     if not template:
-        return [(taken.begin, "", f"{name}: take a system-level checkpoint here")]
-    command = template.replace("{job}", shlex.quote(name))
-    return [(taken.begin, command, "system-level checkpoint")]
+        said = f"job {label}: take a system-level checkpoint here"
+        return [Step(taken.begin, said, ())], f"written {name} && "
+    command = template.replace("{job}", shlex.quote(label))
+    guarded = (f"{{ {command}", f'}} || failed="$failed {name} "')
+    said = f"job {label}: system-level checkpoint"
+    return [Step(taken.begin, said, guarded)], f"unless_failed {name} "

@@ -1,6 +1,12 @@
 """The command as an operator types it: text, JSON, commands, reasons, figure, watch."""
 
+import contextlib
 import json
+import os
+import pty
+import select
+import shlex
+import shutil
 import string
 import subprocess
 import sys
@@ -13,7 +19,7 @@ import pytest
 from cosimlab.advise import advise, commands_of, document_of, explanation, read_cluster, text_of
 from cosimlab.advise.advice import MOST_ROWS, deadlines_of
 from cosimlab.advise.checkpoints import model_of
-from cosimlab.advise.command import main
+from cosimlab.advise.command import FROM, UNLESS_FAILED, main
 from tests.cosimlab.advise import printed
 from tests.cosimlab.advise.queues import Job, Machine, Node, machine_of
 from tests.suites import ROOT
@@ -91,25 +97,167 @@ def test_commands_come_in_time_and_match_what_slurm_may_do(tmp_path):
     lines = commands_of(advise(5, cluster, model=model, within=360))
     assert lines == [
         "# queue of example: 5 nodes within 6 min, 0.05 node-hours of work lost",
-        "# at once",
-        "# loses 0.0167 node-hours, user ann",
-        "scontrol requeuehold 3",
-        "# loses 0.0167 node-hours, user ann",
-        "scontrol requeuehold 11",
-        "# in 1 min",
-        "# system-level checkpoint",
-        "dump --of 1",
-        "# in 3 min",
-        "# checkpointed, user ann",
-        "scontrol requeuehold 1",
-        "# in 3.3 min",
-        "# 2 reaches its own checkpoint: see that it is written",
-        "# in 4 min",
-        "# checkpointed, user ann",
-        "scancel 2",
-        "# once the burst is over",
+        "# all lines may be pasted at once: the block in brackets waits for the time of each step",
+        "# Ctrl-C ends it: what was stopped by then stays stopped",
+        "cosim_burst_over() {",
         "scontrol release 3,11,1",
+        "}",
+        "(",
+        "begin=$(date +%s)",
+        FROM,
+        "failed=",
+        UNLESS_FAILED,
+        "echo 'job 3 of user ann is stopped, loses 0.0167 node-hours'",
+        "scontrol requeuehold 3",
+        "echo 'job 11 of user ann is stopped, loses 0.0167 node-hours'",
+        "scontrol requeuehold 11",
+        "echo 'waits until 1 min after the beginning'",
+        "from 60",
+        "echo 'job 1: system-level checkpoint'",
+        "{ dump --of 1",
+        '} || failed="$failed 1 "',
+        "echo 'waits until 3 min after the beginning'",
+        "from 180",
+        "echo 'job 1 of user ann is stopped, after its checkpoint'",
+        "unless_failed 1 scontrol requeuehold 1",
+        "echo 'waits until 3.3 min after the beginning'",
+        "from 200",
+        "echo 'job 2 reaches its own checkpoint: Ctrl-C if it is not written'",
+        "echo 'waits until 4 min after the beginning'",
+        "from 240",
+        "echo 'job 2 of user ann is stopped, after its checkpoint'",
+        "scancel 2",
+        "echo 'done: once the burst is over, type cosim_burst_over'",
+        ") </dev/null",
     ]
+
+
+SHELLS = [shell for shell in ("bash", "zsh", "dash") if shutil.which(shell)]
+TOLD = """#!/bin/sh
+echo "$(cat "$CLOCK") $(basename "$0") $*" >>"$LOG"
+case " $FAILS " in *" $(basename "$0") "*) exit 1 ;; esac
+"""
+CLOCK = {
+    "date": '#!/bin/sh\ncat "$CLOCK"\n',
+    "sleep": '#!/bin/sh\necho $(($(cat "$CLOCK") + $1)) >"$CLOCK"\n',
+}
+
+
+def pasted(folder, lines, shell, *, fails="", interactive=False):
+    """What Slurm is told, each with its second, when lines are pasted at once into a shell.
+
+    Slurm's commands and the clock are made up; a command that `fails` does nothing.
+    """
+    place = folder / f"{shell}{fails}{interactive}"
+    place.mkdir()
+    texts = CLOCK | dict.fromkeys(("scontrol", "scancel", "dump"), TOLD)
+    for name, text in texts.items():
+        (place / name).write_text(text, encoding="utf-8")
+        (place / name).chmod(0o755)
+    log, clock = place / "log", place / "clock"
+    log.write_text("", encoding="utf-8")
+    clock.write_text("1000\n", encoding="utf-8")
+    environment = {**os.environ, "LOG": str(log), "CLOCK": str(clock), "FAILS": fails}
+    environment |= {"PATH": f"{place}:{os.environ['PATH']}", "ZDOTDIR": str(place), "TERM": "dumb"}
+    text = "\n".join([*lines, ""])
+    subprocess.run([shell, "-n"], input=text, text=True, check=True)
+    if interactive:
+        typed_into(shell, text, environment)
+    else:
+        knobs = {"env": environment, "timeout": 60, "start_new_session": True}
+        subprocess.run([shell], input=text, text=True, check=False, **knobs)
+    return [
+        f"{int(line.split()[0]) - 1000} {line.partition(' ')[2]}"
+        for line in log.read_text(encoding="utf-8").splitlines()
+    ]
+
+
+def typed_into(shell, text, environment):
+    """Paste a text into an interactive shell on a terminal of its own, and leave it."""
+    child, terminal = pty.fork()
+    if child == 0:
+        quiet = {"bash": ["--norc", "-i"], "zsh": ["-f", "-i"]}.get(shell, ["-i"])
+        os.execvpe(shell, [shell, *quiet], environment)
+    shown = b""
+
+    def wait_for(said):
+        nonlocal shown
+        until = time.monotonic() + 60
+        while said not in shown and time.monotonic() < until:
+            if select.select([terminal], [], [], 1)[0]:
+                shown += os.read(terminal, 65536)
+        assert said in shown, shown.decode(errors="replace")
+
+    os.write(terminal, b"echo rea''dy\n")
+    wait_for(b"ready")
+    os.write(terminal, text.encode() + b"echo aft''erwards\n")
+    wait_for(b"afterwards")
+    os.write(terminal, b"exit\n")
+    with contextlib.suppress(OSError):  # the terminal's end
+        while os.read(terminal, 65536):
+            pass
+    os.close(terminal)
+    os.waitpid(child, 0)
+
+
+def steps_of_three(tmp_path):
+    """A job that is killed at once, one that is checkpointed and stopped later; others wait."""
+    kind = {
+        "name": "s",
+        "job_name": "s",
+        "checkpoint": ["sys"],
+        "memory": 100.0,
+        "checkpoint_command": "dump --of {job}",
+    }
+    jobs = (Job(1, ("n1",), 9000, name="s"), Job(3, ("n3",), 60), Job(4, (), state="PENDING"))
+    cluster = read_cluster(*machine_of(jobs, 3).save(tmp_path))
+    model = model_of({"machine": MACHINE, "application": [kind]})
+    return commands_of(advise(3, cluster, model=model, within=360), user="ann")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("interactive", [False, True])
+def test_all_lines_may_be_pasted_at_once(tmp_path, shell, interactive):
+    """Each step waits for its time; what ends the burst is not done until it is called."""
+    lines = steps_of_three(tmp_path)
+    told = pasted(tmp_path, lines, shell, interactive=interactive)
+    assert told[0].startswith("0 scontrol create reservation reservationname=cosim-burst ")
+    assert told[1:] == [
+        "0 scontrol requeuehold 3",
+        "0 dump --of 1",
+        "120 scontrol requeuehold 1",
+    ]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_burst_is_over_when_its_function_is_called(tmp_path, shell):
+    lines = [*steps_of_three(tmp_path), "cosim_burst_over"]
+    told = pasted(tmp_path, lines, shell)
+    assert told[-2:] == [
+        "120 scontrol delete reservationname=cosim-burst",
+        "120 scontrol release 3,1",
+    ]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_step_that_fails_stops_nothing_that_rests_on_it(tmp_path, shell):
+    lines = steps_of_three(tmp_path)
+    told = pasted(tmp_path, lines, shell, fails="dump")
+    assert told[1:] == ["0 scontrol requeuehold 3", "0 dump --of 1"]
+    told = pasted(tmp_path, lines, shell, fails="scontrol")
+    assert len(told) == 1, "no reservation, and no job is stopped"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_checkpoint_by_hand_is_asked_for(tmp_path, shell):
+    """Without a terminal nobody can say that it is written, and the job keeps running."""
+    kind = {"name": "s", "job_name": "s", "checkpoint": ["sys"], "memory": 100.0}
+    cluster = read_cluster(*machine_of((Job(1, ("n1",), 9000, name="s"),), 1).save(tmp_path))
+    model = model_of({"machine": MACHINE, "application": [kind]})
+    lines = commands_of(advise(1, cluster, model=model, within=360))
+    assert "written 1 && scontrol requeuehold 1" in lines
+    assert "echo 'job 1: take a system-level checkpoint here'" in lines
+    assert pasted(tmp_path, lines, shell) == []
 
 
 def test_a_job_of_salloc_is_cancelled_and_counts_as_killed(tmp_path):
@@ -122,7 +270,7 @@ def test_a_job_of_salloc_is_cancelled_and_counts_as_killed(tmp_path):
         jobs = (Job(1, ("n1",), 9000, name="s", batch=batch),)
         advice = advise(1, read_cluster(*machine_of(jobs, 1).save(folder)), model=model, within=360)
         assert advice.choice().loss == loss
-        assert command in commands_of(advice)
+        assert any(line.endswith(command) for line in commands_of(advice))
 
 
 def test_where_jobs_wait_the_nodes_are_reserved_first(tmp_path):
@@ -130,10 +278,17 @@ def test_where_jobs_wait_the_nodes_are_reserved_first(tmp_path):
     lines = commands_of(advise(2, read_cluster(*machine_of(jobs, 2).save(tmp_path)), within=0))
     reserve = "scontrol create reservation reservationname=cosim-burst starttime=now "
     assert lines[1].startswith("# this reserves 2 nodes for 1 h: 2.00 node-hours that waiting jobs")
-    assert lines[2] == "# at once, start the burst with --reservation=cosim-burst"
+    assert lines[2] == "# start the burst with --reservation=cosim-burst"
     knobs = 'duration=0-01:00:00 users="$(id -un)" flags=ignore_jobs nodes='
-    assert lines[3] == f"{reserve}{knobs}'n[1-2]'" and lines[5] == "scontrol requeuehold 1"
-    assert lines[-2:] == ["scontrol delete reservationname=cosim-burst", "scontrol release 1"]
+    assert lines.index(f"{reserve}{knobs}'n[1-2]' || exit 1") < lines.index(
+        "scontrol requeuehold 1"
+    )
+    over = lines.index("cosim_burst_over() {")
+    assert lines[over + 1 : over + 4] == [
+        "scontrol delete reservationname=cosim-burst",
+        "scontrol release 1",
+        "}",
+    ]
     held = (Job(1, ("n1",), 60), Job(2, (), state="PENDING", reason="JobHeldUser"))
     folder = tmp_path / "held"
     folder.mkdir()
@@ -150,8 +305,10 @@ def test_names_of_users_steer_neither_terminal_nor_shell(tmp_path, capsys):
         _, text, _ = run(capsys, "1", *paths, *options)
         assert "\033" not in text and "\r" not in text and "\u202e" not in text
         assert not any(line.startswith("\x1b") for line in text.splitlines())
-    commands = [line for line in text.splitlines() if not line.startswith("#")]
-    assert commands == ["scontrol requeuehold 7", "scontrol release 7"]
+    commands = [line for line in text.splitlines() if line.startswith("sc")]
+    assert commands == ["scontrol release 7", "scontrol requeuehold 7"]
+    said = [line for line in text.splitlines() if line.startswith("echo ")]
+    assert all(set(shlex.split(line)[1]) <= HARMLESS for line in said) and len(said) == 2
     # An interactive zsh runs comments, too: they hold nothing that it would act on.
     assert all(set(line) <= HARMLESS for line in text.splitlines() if line.startswith("#"))
     _, text, _ = run(capsys, "1", *paths, "--json")
@@ -283,7 +440,7 @@ def test_a_reservation_has_the_nodes_asked_for_free_ones_first(tmp_path):
     for nodes, names in wanted.items():
         lines = commands_of(advise(nodes, cluster), 600, lasts=7200, user="ann b")
         (made,) = (line for line in lines if line.startswith("scontrol create"))
-        assert made.endswith(f"nodes={names}"), made
+        assert made.endswith(f"nodes={names} || exit 1"), made
         assert "duration=0-02:10:00 users='ann b'" in made
         assert "#" not in made and f"reserves {nodes} node" in lines[1]
         assert ("scontrol requeuehold 2" in lines) == (nodes == 8)
@@ -294,7 +451,8 @@ def test_no_work_lost_is_never_said_without_what_is_blocked(capsys):
     lines = text.splitlines()
     assert status == 0 and lines[0].endswith("0 node-hours of work lost")
     assert "24.2 node-hours that waiting jobs cannot use" in lines[1].replace("24.25", "24.2")
-    assert "duration=1-00:15:00 users=eve" in lines[3] and "nodes=n38" in lines[3]
+    (made,) = (line for line in lines if line.startswith("scontrol create"))
+    assert "duration=1-00:15:00 users=eve" in made and "nodes=n38 " in made
 
 
 def test_a_week_has_at_most_twenty_deadlines_and_the_one_asked_for(capsys):

@@ -33,12 +33,10 @@ def asked(slurm, monkeypatch):
 
 
 def follow(plan, *, whole=False):
-    """Type the commands of a plan, up to the burst; with `whole` those after it, too."""
-    for line in commands_of(plan):
-        if line == "# once the burst is over" and not whole:
-            break
-        if line.startswith("sc"):
-            subprocess.run(line, shell=True, check=True, timeout=60)
+    """Paste the commands of a plan into a shell; with `whole` the burst is over at once, too."""
+    lines = [*commands_of(plan), *(["cosim_burst_over"] if whole else [])]
+    text = "\n".join(lines)
+    subprocess.run(["bash"], input=text, text=True, check=True, timeout=60)
 
 
 def test_jobs_of_srun_and_waiting_tasks_of_an_array_make_way(asked):
