@@ -77,7 +77,7 @@ def plot_winners(answer: "WhatIf", *, title: str) -> CaptionedFigure:
     _check_answer(answer)
     means = answer.table[answer.table["statistic"] == "mean"]
     sizes = means[means["by"] == "size"]
-    names = [f"{group} nodes" if group != "1" else "1 node" for group in sizes["group"]]
+    names = [_size(group) for group in sizes["group"]]
     picture = make_subplots(
         rows=2,
         cols=1,
@@ -114,7 +114,7 @@ def _ratios(means: pd.DataFrame) -> go.Scatter:
     shown = means[means["by"] != "all"].dropna(subset=["ratio"])
     waited = (shown["recorded"] * shown["jobs"]).sort_values(ascending=False)
     shown = shown.loc[waited.index[:SHOWN]].sort_values("ratio")
-    group = shown["group"].where(shown["by"] != "size", shown["group"] + " nodes")
+    group = shown["group"].where(shown["by"] != "size", shown["group"].map(_size))
     ratio = shown["ratio"].to_numpy(np.float64)
     low, high = (shown[name].to_numpy(np.float64) for name in ("low", "high"))
     return go.Scatter(
@@ -126,3 +126,8 @@ def _ratios(means: pd.DataFrame) -> go.Scatter:
         showlegend=False,
         name="ratio",
     )
+
+
+def _size(group: str) -> str:
+    """A class of sizes in words."""
+    return "1 node" if group == "1" else f"{group} nodes"

@@ -1,24 +1,36 @@
 """First screen of a report: four numbers, a picture over time, and changes ranked by their effect.
 
 `changes` asks `cosimlab.what_if`, which replays the record in its own order of starts and assumes
-no policy. A change ranks above another only where their intervals do not overlap. On a machine of
-assumed size there is no number: what is free on it, and thus why jobs waited, is assumed, too.
+no policy. A change ranks above another only where it is surely better on the same weeks. On a
+machine of assumed size there is no number: what is free on it, and thus why jobs waited, is
+assumed, too.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from cosimlab.report.log import Interval, Log, interval_of, interval_of_median, span_text
+from cosimlab.report.log import (
+    MOST_ABSENT,
+    Interval,
+    Log,
+    interval_of,
+    interval_of_median,
+    span_text,
+)
 from cosimlab.report.page import capital, panels_chart
 from cosimlab.report.waits import CAUSES, causes_of, period_of, use_interval, wait_interval
-from cosimlab.whatif import WhatIf, question_of, rules, what_if
-from cosimlab.whatif.answer import NOTHING
+from cosimlab.whatif import Reason, WhatIf, compare_answers, question_of, rules, what_if
+from cosimlab.whatif.answer import size_text
+from cosimlab.whatif.evidence import NO_HELP_WAS_FALSE, PAIRS
+from cosimlab.whatif.reasons import HELD, NO_HELP
 from cosimlib.display import count, duration, durations, percent
 from cosimlib.metrics import hourly, utilization_series, waiting_jobs
 from cosimlib.metrics.groups import OTHERS
+from cosimlib.traces.swf_header import absent_share
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import InvalidWorkloadError
 
@@ -39,24 +51,24 @@ MEASURED = (
     "How many intervals held the truth, where it is known, was counted on other logs "
     "(docs/what-if.md, How well it works)."
 )
-RELATED = "All changes replay one record, so that their errors are related."
-
+RANKED = (
+    "Two changes are compared over the same draws of weeks. One ranks above the other if the 90 % "
+    f"interval of the ratio of both effects is below 1; such intervals held the truth in {PAIRS}."
+)
+HOW_HELD = (
+    "A job's nodes were free before it started: a limit, a dependency, a hold or a reservation "
+    'kept it. Each job counts by itself here; under "Who waits" it counts only if all that had '
+    "waited longer would have fitted, too. That more nodes would not help was "
+    f"{NO_HELP_WAS_FALSE}: a reservation can keep nodes idle (docs/what-if.md)."
+)
+NO_STARTS = "A log with submissions and starts would decide it."
+NOTHING_CHANGES = "No usual change changes anything here; --what-if asks for others."
 DECIDES = {
-    "size of": "Give it: --nodes, or nodes= in Python.",
-    "header counts": "The log with all these jobs would decide it.",
-    "no recorded start": "A log with all starts would decide it.",
-    "when its jobs started": "A log with submissions and starts would decide it.",
-    "are taken as starts": "A log with submissions and starts would decide it.",
-    "jobs started": "A log with submissions and starts would decide it.",
-    "held at once": "Count cores if jobs share nodes, or give the machine's size with --nodes.",
-    "are needed": f"A longer log, in which {rules.FEWEST_WAITING} jobs wait, would decide it.",
-    "of the recorded mean wait": (
-        "A record of holds, reservations and nodes out of service would show what it is."
-    ),
-    "jobs starve": "A simulation of the rule by which the site starts jobs would decide it.",
-    "on the changed machine": "A machine on which these jobs fit has a number.",
+    "starts": NO_STARTS,
+    "waits": NO_STARTS,
+    "machine": "Give it: --nodes, or nodes= in Python.",
 }
-"""What would decide an open question, by words of the reason why it is open."""
+"""What would decide the question, by what a log lacks."""
 
 
 @dataclass(frozen=True)
@@ -153,30 +165,63 @@ def changes(log: Log, asked: Sequence[str] = ()) -> Changes:
         If a change cannot be made to this log, as it has no such user.
     """
     title = "What if" if asked else "What would help most"
-    lacks = ("starts", "waits", "machine", "idle nodes")
-    lack = next((log.lacks[each] for each in lacks if each in log.lacks), "")
-    if lack:
-        return _open(_in_units(lack, log))
-    answers: list[WhatIf] = []
-    for text in asked or _usual(log):
-        try:
-            answers.append(_answered(log, text))
-        except InvalidWorkloadError as error:
-            return _open(str(error))
-        except ValueError as error:
-            raise ValueError(f"--what-if {text}: {error}") from error
-        # A reason is one of the record, so that the other changes would have no number either.
-        if answers[-1].reason and not asked:
-            return _open(_in_units(answers[-1].reason, log))
+    lack = _lack_of(log)
+    if lack is not None:
+        return _open(lack, log)
+    try:
+        answers = _answers(log, asked)
+    except InvalidWorkloadError as error:
+        return _open(Reason("log", *_parted(str(error))), log)
+    if not answers:
+        return Changes("What if", (), (NOTHING_CHANGES,), "")
+    why = answers[-1].why
+    alike = all(answer.why == why for answer in answers)
+    if why is not None and not asked and (why.of_record or alike):
+        return _open(why, log)
     return _ranked(title, answers, log, bool(asked))
 
 
-def _answered(log: Log, text: str) -> WhatIf:
-    """The answer to a text; an error if it changes nothing."""
-    answer = what_if(log.schedule, seed=log.seed, **question_of(text))
-    if answer.sentence.startswith(NOTHING):
-        raise ValueError(_in_units(answer.sentence.rstrip("."), log))
-    return answer
+def _answers(log: Log, asked: Sequence[str]) -> list[WhatIf]:
+    """Answers to what was asked, or else to the usual changes that change anything.
+
+    Of the usual ones, the last is the first whose reason is of the record: it holds for the others.
+    """
+    answers: list[WhatIf] = []
+    for text in asked or _usual(log):
+        try:
+            answer = what_if(log.schedule, seed=log.seed, **question_of(text))
+        except InvalidWorkloadError:
+            raise
+        except ValueError as error:
+            raise ValueError(f"--what-if {text}: {error}") from error
+        if answer.unchanged:
+            if asked:
+                why = _in_units(answer.unchanged, log)
+                raise ValueError(f"--what-if {text}: Nothing changes: {why}")
+            continue
+        answers.append(answer)
+        if answer.why is not None and answer.why.of_record and not asked:
+            break
+    return answers
+
+
+def _lack_of(log: Log) -> Reason | None:
+    """What the log lacks that every change needs; None if nothing."""
+    for name in ("starts", "waits", "machine", "idle nodes"):
+        if name in log.lacks:
+            sentence, rest = _parted(log.lacks[name])
+            return Reason(name, sentence, rest, DECIDES.get(name) or _decides_idle_nodes(log))
+    return None
+
+
+def _decides_idle_nodes(log: Log) -> str:
+    """What would tell which nodes were idle."""
+    if log.held.lack:
+        return "Count cores if jobs share nodes, or give the machine's size with --nodes."
+    account = log.workload.account
+    if absent_share(account["reason"], account["records"]) > MOST_ABSENT:
+        return "The log with all these jobs would decide it."
+    return "A log with all starts would decide it."
 
 
 def _usual(log: Log) -> list[str]:
@@ -191,51 +236,46 @@ def _usual(log: Log) -> list[str]:
     return questions
 
 
-HELD = (
-    "A job's nodes were free before it started: a limit, a dependency, a hold or a reservation "
-    'kept it. Each job counts by itself here; under "Who waits" it counts only if all that had '
-    "waited longer would have fitted, too. Where a weekly reservation keeps nodes idle, this was "
-    "false twice in eight cases whose truth is known (docs/what-if.md)."
-)
-
-
-def _open(reason: str) -> Changes:
+def _open(why: Reason, log: Log) -> Changes:
     """No rows: a sentence with the reason, and one on what would decide; the rest is folded."""
-    if reason.startswith("more "):
-        return Changes("What if", (), (f"{capital(reason)}.",), HELD)
-    first, rest = _parted(reason)
-    sentences = (f"What a change would bring is open: {first}.", *_deciding(reason))
-    return Changes("What if", (), sentences, f"{rest}{REPLAYED}")
+    if why.kind == NO_HELP:
+        said = [f"{capital(why.sentence)}: {why.rest}.", f"{_was(why)}."]
+        return Changes("What if", (), tuple(_in_units(each, log) for each in said), HOW_HELD)
+    said = [f"What a change would bring is open: {why.sentence}.", why.decides]
+    sentences = tuple(_in_units(each, log) for each in said if each)
+    return Changes("What if", (), sentences, f"{_rest(why, log)} {REPLAYED}".strip())
 
 
-def _parted(reason: str) -> tuple[str, str]:
-    """The first part of a reason, and the rest as a sentence with a blank after it."""
+def _was(why: Reason) -> str:
+    """How often a reason was false."""
+    return f"Such an answer was {why.sure}"
+
+
+def _rest(why: Reason, log: Log) -> str:
+    """What explains a reason, as a sentence; empty if nothing does."""
+    return _in_units(f"{capital(why.rest)}." if why.rest else "", log)
+
+
+def _parted(lack: str) -> tuple[str, str]:
+    """The first part of what a log lacks, and the rest."""
     for mark in ("; ", ": "):
-        first, found, more = reason.partition(mark)
+        first, found, more = lack.partition(mark)
         if found:
-            return first, f"{capital(more)}. "
-    return reason, ""
-
-
-def _deciding(reason: str) -> tuple[str, ...]:
-    """What would decide an open question, in a sentence; none if nothing is known."""
-    return tuple(said for words, said in DECIDES.items() if words in reason)[:1]
+            return first, more
+    return lack, ""
 
 
 def _ranked(title: str, answers: Sequence[WhatIf], log: Log, asked: bool) -> Changes:
     """Rows of the answers that have a number; sentences on the ranks and on the others."""
-    known = [answer for answer in answers if not answer.reason]
-    helps = [answer for answer in known if asked or answer.table["ratio"].iloc[0] < 1]
-    ranks = _ranks([answer.table.iloc[0] for answer in helps])
-    order = sorted(
-        range(len(helps)),
-        key=lambda place: (not ranks[place], ranks[place], helps[place].table["ratio"].iloc[0]),
-    )
-    shown = order if asked else order[:MOST_CHANGES]
-    tied = [each for each in set(ranks) - {0} if ranks.count(each) > 1]
+    known = [answer for answer in answers if answer.why is None]
+    helps = [answer for answer in known if asked or _ratio(answer) < 1]
+    helps.sort(key=_ratio)
+    ranks = _ranks(helps, log.seed)
+    shown = len(helps) if asked else MOST_CHANGES
+    tied = {each for each in ranks if ranks.count(each) > 1}
     rows = tuple(
-        _row(helps[place], log, f"{ranks[place] or OPEN}{' =' * (ranks[place] in tied)}")
-        for place in shown
+        _row(answer, log, f"{rank}{' =' * (rank in tied)}")
+        for answer, rank in list(zip(helps, ranks, strict=True))[:shown]
     )
     sentences, computed = [], [REPLAYED]
     if rows:
@@ -244,42 +284,59 @@ def _ranked(title: str, answers: Sequence[WhatIf], log: Log, asked: bool) -> Cha
             f"The replay on the same machine has {fit} of the recorded mean wait; a number needs "
             f"{least}."
         )
-    if any(ranks[place] in tied for place in shown):
-        sentences.append("Equal ranks: the intervals overlap, and which change is better is open.")
-    reasons = []
+    if tied & set(ranks[:shown]):
+        sentences.append("Equal ranks: which of these changes is better is open.")
     for answer in answers:
-        change, reason = (_in_units(each, log) for each in (answer.change, answer.reason))
-        if reason:
-            outcome = {"more": _parted(reason)[0], "most": f"open, as {_parted(reason)[0]}"}
-            sentences.append(f"{capital(change)}: {outcome.get(reason[:4], OPEN)}.")
-            reasons.append(reason)
+        change = capital(_in_units(answer.change, log))
+        if answer.why is not None:
+            sentences.append(f"{change}: {_outcome(answer.why)}.")
         elif answer not in helps:
-            sentences.append(f"{capital(change)}: the mean wait would not be shorter.")
-    for reason in reasons:
-        first, rest = _parted(reason)
-        is_held = reason.startswith(("more ", "most "))
-        sentences += [rest.strip() if is_held else f"{capital(first)}.", *_deciding(reason)]
-        computed.append(HELD if is_held else rest.strip())
-    sentences = list(dict.fromkeys(sentences))
+            sentences.append(f"{change}: the mean wait would not be shorter.")
+    for why in filter(None, (answer.why for answer in answers)):
+        is_held = why.kind in (HELD, NO_HELP)
+        if is_held:
+            sentences += [_rest(why, log), f"{_was(why)}." if why.sure else ""]
+        else:
+            sentences += [_in_units(f"{capital(why.sentence)}.", log), why.decides]
+        computed.append(HOW_HELD if is_held else _rest(why, log))
     computed += [MEASURED] * any(row.held_truth != NOT_MEASURED for row in rows)
-    computed += [RELATED] * (len(rows) > 1)
+    computed += [RANKED] * (len(rows) > 1)
     how = " ".join(dict.fromkeys(filter(None, computed)))
-    return Changes(title if rows else "What if", rows, tuple(sentences), how)
+    said = tuple(dict.fromkeys(filter(None, sentences)))
+    return Changes(title if rows else "What if", rows, said, how)
 
 
-def _ranks(rows: Sequence[pd.Series]) -> list[int]:
-    """Rank of each effect, the lowest ratio first; 0 without an interval.
+def _ratio(answer: WhatIf) -> float:
+    """Effect on the mean wait of all jobs."""
+    return float(answer.table["ratio"].iloc[0])
 
-    Effects that a chain of overlapping intervals joins have the same rank.
+
+def _outcome(why: Reason) -> str:
+    """What a reason says of a change, in few words."""
+    if why.kind == NO_HELP:
+        return why.sentence
+    return f"open, as {why.sentence}" if why.kind == HELD else OPEN
+
+
+def _ranks(answers: Sequence[WhatIf], seed: int) -> list[int]:
+    """Rank of each change, of which the first is best.
+
+    A change begins a new rank if each one before it is surely better than it and all after it.
     """
-    ranks, number, top, rank = [0] * len(rows), 0, -np.inf, 0
-    for place in sorted(range(len(rows)), key=lambda place: rows[place]["low"]):
-        if np.isnan(rows[place]["low"]):
-            continue
-        number += 1
-        if rows[place]["low"] > top:
-            rank = number
-        ranks[place], top = rank, max(top, rows[place]["high"])
+    n = len(answers)
+    better = np.zeros((n, n), dtype=bool)
+    for one, other in combinations(range(n), 2):
+        pair = compare_answers(answers[one], answers[other], seed=seed)
+        better[one, other] = pair.high < 1
+    return ranks_of(better)
+
+
+def ranks_of(better: np.ndarray) -> list[int]:
+    """Ranks in order, by whether each one is surely better than each later one."""
+    ranks: list[int] = []
+    for place in range(len(better)):
+        begins = bool(better[:place, place:].all())
+        ranks.append(place + 1 if begins else ranks[-1])
     return ranks
 
 
@@ -289,15 +346,12 @@ def _row(answer: WhatIf, log: Log, rank: str) -> Change:
     before, after = durations(first["recorded"], first["expected"])
     of_others = " of the other jobs" if answer.waits["changed"].isna().any() else ""
     effect = f"the mean wait{of_others} is {first['ratio']:.2f} times as long"
-    if np.isnan(first["low"]):
-        spans, gains, loses = " (interval unknown)", "open", "open"
-    else:
-        spans = f" ({first['low']:.2f} to {first['high']:.2f})"
-        means = answer.table[(answer.table["by"] != "all") & (answer.table["statistic"] == "mean")]
-        saved = (means["recorded"] - means["expected"]) * means["jobs"]
-        alone = "all jobs together, no group by itself surely"
-        gains = _most(means, saved, "wins", log) or (alone if first["high"] < 1 else NOBODY)
-        loses = _most(means, -saved, "loses", log) or (alone if first["low"] > 1 else NOBODY)
+    spans = f" ({first['low']:.2f} to {first['high']:.2f})"
+    means = answer.table[(answer.table["by"] != "all") & (answer.table["statistic"] == "mean")]
+    saved = (means["recorded"] - means["expected"]) * means["jobs"]
+    alone = "all jobs together, no group by itself surely"
+    gains = _most(means, saved, "wins", log) or (alone if first["high"] < 1 else NOBODY)
+    loses = _most(means, -saved, "loses", log) or (alone if first["low"] > 1 else NOBODY)
     effect, times = f"{effect}{spans}", f"{after} in the place of {before}"
     held = answer.held_truth or NOT_MEASURED
     return Change(_in_units(answer.change, log), effect, gains, loses, rank, times, held)
@@ -310,7 +364,8 @@ def _most(means: pd.DataFrame, moved: pd.Series, verdict: str, log: Log) -> str:
         sure = means[chosen & (means["verdict"] == verdict)]
         if len(sure):
             row = means.loc[moved[sure.index].idxmax()]
-            of = f"jobs of {row['group']} {log.unit}s" if row["by"] == "size" else row["group"]
+            sizes = f"jobs of {size_text(row['group'], log.unit)}"
+            of = sizes if row["by"] == "size" else row["group"]
             of = f"all other {row['by']}s" if of == OTHERS else of
             texts.append(f"{of}, {row['ratio']:.2f} times ({row['low']:.2f} to {row['high']:.2f})")
     return "; ".join(texts)

@@ -530,12 +530,18 @@ def _who(table: pd.DataFrame) -> str:
     if len(wins):
         best = means.loc[saved[wins.index].idxmax()]
         shorter = percent(1 - best["ratio"], 0)
-        texts.append(f"Jobs of {best['group']} nodes gain most: {shorter} of their mean wait.")
+        jobs = f"Jobs of {size_text(best['group'])}"
+        texts.append(f"{jobs} gain most: {shorter} of their mean wait.")
     if len(loses):
         worst = means.loc[saved[loses.index].idxmin()]
-        of = f"jobs of {worst['group']} nodes" if worst["by"] == "size" else worst["group"]
+        of = f"jobs of {size_text(worst['group'])}" if worst["by"] == "size" else worst["group"]
         others = f" and {count(len(loses) - 1, 'other group')}" if len(loses) > 1 else ""
         texts.append(f"Longer waits: {of} ({worst['ratio']:.2f} times){others}.")
     else:
         texts.append("No group surely waits longer.")
     return " ".join(texts)
+
+
+def size_text(group: str, unit: str = "node") -> str:
+    """A class of sizes in words: "1 node", "2-3 nodes"."""
+    return f"{group} {unit}" if str(group) == "1" else f"{group} {unit}s"

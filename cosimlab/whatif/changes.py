@@ -24,7 +24,7 @@ SHARE_TEXT = re.compile(r"\s*([+\-−])\s*(\d+(?:\.\d+)?)\s*%\s*")
 LENGTH_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)\s*")
 NAMED = ("user", "group", "queue", "partition")
 QUESTIONS = {
-    "nodes": "nodes=+10% or nodes=141",
+    "nodes": "nodes=+10%, nodes=141 or, by partition, nodes=gpu:+10%,cpu:141",
     "limit": "limit=24h (s, min, h or d)",
     "without": "without=user:NAME (or group, queue, partition)",
     "run_time": "run_time=0.9",
@@ -123,7 +123,8 @@ def question_of(text: str, name: str = "what_if") -> dict[str, Any]:
     Parameters
     ----------
     text : str
-        ``nodes=+10%``, ``nodes=141``, ``limit=24h``, ``without=user:NAME`` or ``run_time=0.9``.
+        ``nodes=+10%``, ``nodes=141``, ``nodes=gpu:+10%,cpu:64``, ``limit=24h``,
+        ``without=user:NAME`` or ``run_time=0.9``.
     name : str, optional
         Of the text in errors.
 
@@ -136,6 +137,8 @@ def question_of(text: str, name: str = "what_if") -> dict[str, Any]:
     --------
     >>> question_of("nodes=+10%"), question_of("without=user:7")
     ({'nodes': '+10%'}, {'without': {'user': '7'}})
+    >>> question_of("nodes=gpu:+10%")
+    {'nodes': {'gpu': '+10%'}}
     """
     check.that(name, text, isinstance(text, str), "a text such as nodes=+10%")
     kind, _, value = (part.strip() for part in text.partition("="))
@@ -148,13 +151,32 @@ def question_of(text: str, name: str = "what_if") -> dict[str, Any]:
 def _value_of(kind: str, value: str) -> Any:
     """Value of a kind of change in a text; None if the text is of another form."""
     if kind == "nodes":
-        return int(value) if value.isdecimal() else value if SHARE_TEXT.fullmatch(value) else None
+        return _nodes_by_partition(value) if ":" in value else _nodes_in(value)
     if kind == "limit":
         return value if LENGTH_TEXT.fullmatch(value) else None
     if kind == "without":
         column, _, name = value.partition(":")
         return {column: name} if column in NAMED and name else None
     return float(value) if re.fullmatch(r"\d*\.?\d+", value) else None
+
+
+def _nodes_in(value: str) -> int | str | None:
+    """A number of nodes, or a share such as "+10%"; None if the text is neither."""
+    if value.isdecimal():
+        return int(value)
+    return value if SHARE_TEXT.fullmatch(value) else None
+
+
+def _nodes_by_partition(value: str) -> dict[str, int | str] | None:
+    """Nodes by partition, from a text such as "gpu:+10%,cpu:64"; None if it is of another form."""
+    found: dict[str, int | str] = {}
+    for part in value.split(","):
+        name, _, each = part.rpartition(":")
+        nodes = _nodes_in(each.strip())
+        if not name.strip() or nodes is None:
+            return None
+        found[name.strip()] = nodes
+    return found
 
 
 def _nodes_of(system: System, nodes: Any, texts: list[str]) -> dict[str, int]:

@@ -34,10 +34,14 @@ TIMES, USER, LIMIT = Held(38, 46), Held(38, 41), Held(1, 1)
 EVERY = Held(195, 225)
 """All changes that were tried."""
 
+PAIRS = Held(1, 1)
+"""Pairs of changes of one log and scheduler, see `compare_answers`."""
+
 NO_HELP = Held(6, 8)
 """Answers that more nodes would not help, and those of them that were true."""
 
-HELD_WAS_FALSE = f"false in {NO_HELP.of - NO_HELP.held} of {NO_HELP.of} cases with known truth"
+NO_HELP_WAS_FALSE = f"false in {NO_HELP.of - NO_HELP.held} of {NO_HELP.of} cases with known truth"
+"""How sure it is that more nodes would not help."""
 
 TRIED_FACTOR, ALIKE = 0.9, 0.01
 """Of run times; how near a change is to one that was tried."""

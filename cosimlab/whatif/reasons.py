@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlab.whatif import rules
-from cosimlab.whatif.evidence import HELD_WAS_FALSE
+from cosimlab.whatif.evidence import NO_HELP_WAS_FALSE
 from cosimlab.whatif.record import HELD as HELD_CLASS
 from cosimlab.whatif.record import LIMITED as LIMITED_CLASS
 from cosimlib.display import count, duration, percent
@@ -26,7 +26,6 @@ STARVATION = "starvation"
 TOO_WIDE = "too wide"
 NO_HELP = "more nodes would not help"
 HELD = "held"
-NO_CHANGE = "no change"
 """Kinds of reasons."""
 
 OF_RECORD = (TOO_SMALL, NOT_MET, STARVATION, NO_HELP, HELD)
@@ -47,6 +46,8 @@ class Reason:
         What explains it, in the same way.
     decides : str, optional
         What would decide the question, as a whole sentence.
+    sure : str, optional
+        How often this was false where the truth is known.
     mark : str, default ": "
         What stands between `sentence` and `rest`.
     """
@@ -55,10 +56,13 @@ class Reason:
     sentence: str
     rest: str = ""
     decides: str = ""
+    sure: str = ""
     mark: str = ": "
 
     def __str__(self) -> str:
-        return f"{self.sentence}{self.mark}{self.rest}" if self.rest else self.sentence
+        rest = f"{self.mark}{self.rest}" if self.rest else ""
+        sure = f" ({self.sure})" if self.sure else ""
+        return f"{self.sentence}{rest}{sure}"
 
     @property
     def of_record(self) -> bool:
@@ -190,5 +194,5 @@ def _of_holds(share: float, more_nodes: bool) -> Reason | None:
         return None
     passed = f"{percent(share, 0)} of the waited node-hours passed while the job's nodes were free"
     if more_nodes:
-        return Reason(NO_HELP, "more nodes would not help", f"{passed} ({HELD_WAS_FALSE})")
+        return Reason(NO_HELP, "more nodes would not help", passed, sure=NO_HELP_WAS_FALSE)
     return Reason(HELD, "most waiting is held", passed)

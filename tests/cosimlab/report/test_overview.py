@@ -10,11 +10,12 @@ import pytest
 
 import cosimlab as lab
 import cosimlib as cs
-from cosimlab.report import example_log, open_log
+from cosimlab.report import example_log, open_log, overview
 from cosimlab.report.command import Report, columns_of, main
-from cosimlab.report.overview import Change, Changes, _ranks, changes, picture, tiles
+from cosimlab.report.overview import Change, Changes, changes, picture, ranks_of, tiles
 from cosimlab.report.page import MOST_WORDS
 from cosimlab.report.waits import CAUSES, causes_of
+from cosimlab.whatif import evidence, question_of
 from cosimlib.display import percent
 from cosimlib.units import DAY, HOUR
 from tests.cosimlab.report.test_report import report_on
@@ -85,7 +86,8 @@ def test_changes_are_those_of_what_if_and_the_best_is_first(crowded):
     assert 1 <= len(found.rows) <= 3 and "where it is known, was counted" in found.computed
     by_text = {row.change: row for row in found.rows}
     held = {row.change.split(" nodes")[0]: row.held_truth for row in found.rows}
-    assert held["10 % more"] == "73 %" and held["25 % more"] == "89 %"
+    assert held["10 % more"] == str(evidence.NODES[0.1])
+    assert held["25 % more"] == str(evidence.NODES[0.25])
     assert found.sentences[0].startswith("The replay on the same machine has ")
     assert found.sentences[0].endswith(" of the recorded mean wait; a number needs 70 %.")
     answer = lab.what_if(crowded.schedule, nodes="+25%")
@@ -97,10 +99,8 @@ def test_changes_are_those_of_what_if_and_the_best_is_first(crowded):
     shown = [float(row.effect.split(" is ")[1].split()[0]) for row in found.rows]
     assert shown == sorted(shown)
     limited = changes(crowded, ["limit=2h"])
-    assert str(limited).count("interval unknown") == 1 and limited.rows[0].held_truth == (
-        "not measured"
-    )
-    assert "where it is known" not in limited.computed
+    assert limited.rows[0].held_truth.startswith(f"{evidence.LIMIT} with limits that cut ")
+    assert "where it is known" in limited.computed
 
 
 def test_sentences_of_changes_are_short(crowded, log):
@@ -128,13 +128,50 @@ def test_a_machine_of_assumed_size_has_no_number(crowded):
     assert changes(open_log(unknown, nodes=128, budget=1), ["nodes=+10%"]).rows
 
 
-def test_ranks_differ_only_where_intervals_lie_apart():
-    def rows(*ends):
-        return [pd.Series({"low": low, "high": high}) for low, high in ends]
+def test_a_rank_begins_where_all_before_are_surely_better_than_all_after():
+    def ranks(*pairs, number=4):
+        better = np.zeros((number, number), dtype=bool)
+        better[tuple(zip(*pairs, strict=True))] = True
+        return ranks_of(better)
 
-    assert _ranks(rows((0.7, 0.9), (0.1, 0.2), (0.3, 0.6))) == [3, 1, 2]
-    assert _ranks(rows((0.5, 0.6), (0.55, 0.8), (0.7, 0.9), (0.95, 1))) == [1, 1, 1, 4]
-    assert _ranks(rows((np.nan, np.nan), (0.5, 0.6))) == [0, 1]
+    apart = [(one, other) for one in range(4) for other in range(one + 1, 4)]
+    assert ranks(*apart) == [1, 2, 3, 4]
+    # The second and third are not told apart; so are, in a chain, the first three.
+    assert ranks(*(pair for pair in apart if pair != (1, 2))) == [1, 2, 2, 4]
+    assert ranks((0, 2), (0, 3), (1, 3), (2, 3)) == [1, 1, 1, 4]
+    assert ranks_of(np.zeros((0, 0), dtype=bool)) == []
+
+
+def test_ranks_are_those_of_pairs(crowded):
+    found = changes(crowded)
+    answers = [lab.what_if(crowded.schedule, nodes=each) for each in ("+25%", "+10%")]
+    pair = lab.whatif.compare_answers(*answers)
+    assert pair.low < pair.ratio < pair.high < 1
+    rows = {row.change.split(" more")[0]: row for row in found.rows}
+    assert int(rows["25 %"].rank[0]) < int(rows["10 %"].rank[0])
+    assert "held the truth in" in found.computed
+
+
+def test_a_reason_of_one_change_does_not_stop_the_usual_ones(crowded, monkeypatch):
+    """Without the user whose jobs wait, hardly anyone waits; more nodes still have numbers."""
+    monkeypatch.setattr(overview, "_usual", lambda log: ["nodes=20", "nodes=+10%", "nodes=128"])
+    found = changes(crowded)
+    assert [row.change.split(" nodes")[0] for row in found.rows] == ["10 % more"]
+    assert any(each.endswith(" cannot run on the changed machine.") for each in found.sentences)
+    monkeypatch.setattr(overview, "_usual", lambda log: ["nodes=128"])
+    assert changes(crowded).sentences == (overview.NOTHING_CHANGES,)
+
+
+def test_nodes_of_a_partition_are_asked_for(tmp_path, capsys):
+    assert question_of("nodes=gpu:+10%, a+b:64") == {"nodes": {"gpu": "+10%", "a+b": 64}}
+    jobs = cs.synthetic.lublin(3_000, load=0.7, seed=1)
+    starts = cs.simulate_first_fit(jobs, jobs.machine).start_time
+    named = jobs.jobs.assign(recorded_start=starts, partition="gpu")
+    log = open_log(replace(jobs, jobs=named, machine=cs.System.of(gpu=128, cpu=4)), budget=1)
+    found = changes(log, ["nodes=gpu:+10%"])
+    assert found.rows[0].change == "10 % more nodes of gpu (141 in the place of 128)"
+    with pytest.raises(ValueError, match="--what-if nodes=tpu:1: .*nodes='tpu'; expected one of"):
+        changes(log, ["nodes=tpu:1"])
 
 
 def test_more_nodes_would_not_help_where_most_waiting_is_held():
@@ -143,6 +180,7 @@ def test_more_nodes_would_not_help_where_most_waiting_is_held():
     held = replace(jobs, jobs=jobs.jobs.assign(recorded_start=late))
     found = changes(open_log(held, nodes=10_000, budget=1))
     assert found.rows == () and found.sentences[0].startswith("More nodes would not help: ")
+    assert found.sentences[1] == f"Such an answer was {evidence.NO_HELP_WAS_FALSE}."
 
 
 def test_changes_are_asked_for_on_the_command_line(crowded, tmp_path, capsys):
@@ -156,7 +194,8 @@ def test_changes_are_asked_for_on_the_command_line(crowded, tmp_path, capsys):
     text = page.read_text(encoding="utf-8")
     assert "<h2>What if</h2>" in text and "without user 7" in text and "25 % more" not in text
     for wrong, said in (
-        ("nodes=much", "--what-if='nodes=much'; expected nodes=+10% or nodes=141"),
+        ("nodes=much", "--what-if='nodes=much'; expected nodes=+10%, nodes=141 or"),
+        ("nodes=gpu:", "--what-if='nodes=gpu:'; expected nodes=+10%, nodes=141 or"),
         ("limit=1w", "--what-if='limit=1w'; expected limit=24h"),
         ("without=7", "--what-if='without=7'; expected without=user:NAME"),
         ("run_time=", "--what-if='run_time='; expected run_time=0.9"),

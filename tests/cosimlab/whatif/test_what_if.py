@@ -8,9 +8,19 @@ import pytest
 
 import cosimlab as lab
 import cosimlib as cs
-from cosimlab.whatif import CLASSES, classify, records_of, replay, rules, what_if
-from cosimlab.whatif.answer import _held_truth, effect_of, method_error
+from cosimlab.whatif import (
+    CLASSES,
+    classify,
+    compare_answers,
+    evidence,
+    records_of,
+    replay,
+    rules,
+    what_if,
+)
+from cosimlab.whatif.answer import _Replays, effect_of, method_error, size_text
 from cosimlab.whatif.changes import change_of
+from cosimlab.whatif.evidence import held_truth_of
 from cosimlab.whatif.record import start_latency
 from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs, simulate_first_fit
 from cosimlib.synthetic import lublin, with_estimates
@@ -176,25 +186,37 @@ def test_how_often_intervals_held_the_truth_is_that_of_the_change(first_fit):
     jobs = first_fit.workload.jobs
     work = (jobs["nodes"] * jobs["run_time"]).groupby(jobs["user"]).sum().sort_values()
     largest, other = str(work.index[-1]), str(work.index[len(work) // 2])
+    at = {share: str(held) for share, held in evidence.NODES.items()}
     for change, held in (
-        ({"nodes": "+10%"}, "73 %"),
-        ({"nodes": 160}, "89 %"),
-        ({"nodes": "+50%"}, "73 % at +10 % and 89 % at +25 % nodes (this change was not tried)"),
-        ({"run_time": 0.9}, "82 %"),
-        ({"without": {"user": largest}}, "93 % without the largest user"),
-        ({"without": {"user": other}}, "93 % without the largest user (this change was not tried)"),
-        ({"nodes": "+10%", "run_time": 0.9}, "87 % over all changes that were tried, of which"),
-        ({"limit": "2h"}, ""),
+        ({"nodes": "+10%"}, at[0.1]),
+        ({"nodes": 160}, at[0.25]),
+        (
+            {"nodes": "+50%"},
+            f"{at[0.1]} at +10 % and {at[0.25]} at +25 % nodes, this change was not tried",
+        ),
+        ({"run_time": 0.9}, f"{evidence.TIMES}"),
+        ({"without": {"user": largest}}, f"{evidence.USER} without the largest user"),
+        (
+            {"without": {"user": other}},
+            f"{evidence.USER} without the largest user, this change was not tried",
+        ),
+        (
+            {"nodes": "+10%", "run_time": 0.9},
+            f"{evidence.EVERY} over all changes that were tried, of which",
+        ),
+        ({"limit": "2h"}, f"{evidence.LIMIT} with limits that cut"),
     ):
         answer = what_if(first_fit, **change)
-        assert answer.held_truth.startswith(held) and bool(answer.held_truth) == bool(held)
-        assert ("such intervals held it in" in answer.note) == bool(held)
+        assert answer.held_truth.startswith(held) and answer.held_truth in answer.sentence
+        fit = f"the replay meets {100 * answer.fit:.0f} % of the record; such intervals held"
+        assert fit in answer.sentence
 
 
 def test_intervals_of_fewer_nodes_were_judged_by_themselves(busy):
-    for nodes, held in {"-5%": "96 %", "-20%": "96 % at −5 % nodes (this change was not"}.items():
+    share = str(evidence.NODES[-0.05])
+    for nodes, held in {"-5%": share, "-20%": f"{share} at −5 % nodes, this change was"}.items():
         change = change_of(busy, busy.machine, nodes, None, None, None)
-        assert _held_truth(change, busy, busy.machine).startswith(held)
+        assert held_truth_of(change, busy, busy.machine).startswith(held)
 
 
 def test_the_share_that_decides_whether_more_nodes_would_help_is_shown(first_fit):
@@ -262,10 +284,10 @@ def test_jobs_without_a_start_are_left_out_and_counted(first_fit):
         what_if(with_fields(jobs, jobs=jobs.jobs.drop(columns="recorded_start")), nodes="+10%")
 
 
-def test_limits_have_no_interval(first_fit):
+def test_limits_have_an_interval(first_fit):
     answer = what_if(first_fit, limit="2h")
-    assert answer.table["low"].isna().all() and answer.table["ratio"].notna().any()
-    assert "No interval" in answer.note and "interval" not in answer.sentence
+    row = answer.table.iloc[0]
+    assert row["low"] < row["ratio"] < row["high"]
 
 
 def test_held_waits_would_not_be_helped():
@@ -273,11 +295,12 @@ def test_held_waits_would_not_be_helped():
     answer = what_if(log(*rows), nodes="+100%")
     assert answer.sentence == (
         "More nodes would not help: 100 % of the waited node-hours passed while the job's nodes "
-        "were free."
+        f"were free ({evidence.NO_HELP_WAS_FALSE})."
     )
+    assert answer.kind == "more nodes would not help" and answer.why.of_record
     assert answer.table["ratio"].isna().all() and set(answer.table["verdict"]) == {"open"}
     fewer = what_if(log(*rows), nodes="-50%")
-    assert "most waiting is held" in fewer.sentence
+    assert "most waiting is held" in fewer.sentence and fewer.kind == "held"
 
 
 def test_starving_jobs_and_records_that_are_not_met_have_no_number():
@@ -286,7 +309,8 @@ def test_starving_jobs_and_records_that_are_not_met_have_no_number():
     others = [(0, 0, 170, 2)]
     rows = sorted([*small, *wide, *others])
     answer = what_if(log(*rows, nodes=16), nodes="+10%")
-    assert answer.reason and answer.table["ratio"].isna().all()
+    assert answer.reason == str(answer.why) and answer.table["ratio"].isna().all()
+    assert answer.why.sentence in answer.reason and answer.why.decides.endswith(".")
     assert lab.figures.plot_what_if(answer, title="none").layout.annotations
 
 
@@ -303,6 +327,58 @@ def test_jobs_that_many_overtake_are_passed_over():
     found = classify(record_of(log(*rows)))
     assert found.passed_over == 1.0
     assert classify(record_of(log(*rows[:10]))).passed_over == 0.0
+
+
+def test_waiting_of_passed_over_jobs_is_weighed_over_all_pools():
+    """In one pool nearly all waiting is by a job that many overtake; in the other hardly anyone."""
+    starved = [(0, 0, 100, 2), (1, 100, 5, 3), *((hour, hour, 1, 2) for hour in range(2, 100, 2))]
+    plain = [(0.001 * number, 300, 1, 1) for number in range(100)]
+    rows = sorted([(*row, "a") for row in starved] + [(*row, "b") for row in plain])
+    jobs = log(*(row[:4] for row in rows), partition=pd.Series([row[4] for row in rows]))
+    machine = System.of(a=4, b=100)
+    pools = {name: (each, classify(each)) for name, each in records_of(jobs, machine)}
+    assert pools["a"][1].passed_over == 1.0
+    waited = [float(record.wait_time.sum()) for record, _ in pools.values()]
+    replays = _Replays(jobs, pools, np.zeros(len(jobs)), np.zeros(len(jobs)))
+    assert (
+        replays.passed_over == pytest.approx(waited[0] / sum(waited)) and waited[1] > 9 * waited[0]
+    )
+
+
+def test_two_changes_are_compared_on_the_same_weeks(first_fit):
+    more, most = (what_if(first_fit, nodes=each) for each in ("+10%", "+25%"))
+    pair, back = compare_answers(most, more), compare_answers(more, most)
+    assert pair.low < pair.ratio < pair.high < 1
+    assert pair.ratio * back.ratio == pytest.approx(1)
+    assert [pair.low * back.high, pair.high * back.low] == pytest.approx([1, 1])
+    alone = most.table["high"][0] / more.table["low"][0]
+    assert pair.high < alone, "shorter than the intervals of both effects allow"
+    same = compare_answers(more, more)
+    assert same.ratio == 1 and same.low * same.high == pytest.approx(1)
+    gone = what_if(first_fit, without={"user": "3"})
+    assert compare_answers(gone, more).low > 0
+    with pytest.raises(ValueError, match="expected an answer with a number"):
+        compare_answers(more, what_if(first_fit, nodes=60))
+    other = what_if(recorded(first_fit).keep(np.arange(4_000) < 3_000, "later"), nodes="+10%")
+    with pytest.raises(ValueError, match="expected an answer about the jobs of"):
+        compare_answers(more, other)
+
+
+def test_sizes_in_words(first_fit):
+    assert [size_text(each) for each in ("1", "2-3")] == ["1 node", "2-3 nodes"]
+    assert " 1 nodes" not in what_if(first_fit, nodes="+25%").sentence
+
+
+def test_the_truth_of_a_limit_is_cut_and_submitted_anew():
+    """Pieces of 4, 4 and 2 hours; each waits behind the job of an hour or runs before it."""
+    jobs = log((0, 0, 10, 4), (1, 10, 1, 4), (6, 11, 1, 1))
+    jobs = with_fields(jobs, jobs=jobs.jobs.assign(requested_time=jobs.jobs["run_time"]))
+    start = truth.starts_under(jobs, 4 * HOUR, simulate_fcfs)
+    # The first piece ends at 4, when job 1 has waited longest; its others run from 5 to 9 and,
+    # beside nobody, behind job 2 from 10 to 12. It ends 12 - 10 = 2 hours late.
+    assert (start / HOUR).tolist() == [2, 4, 9]
+    whole = truth.starts_under(jobs, 100 * HOUR, simulate_fcfs)
+    assert whole.tolist() == simulate_fcfs(jobs, jobs.machine).start_time.tolist()
 
 
 def test_effects_of_groups_lie_half_way_to_all_jobs():
@@ -362,6 +438,7 @@ def test_a_cell_is_scored_beside_its_truth(tmp_path, monkeypatch):
     assert rows["by"].tolist()[0] == "all" and (rows["true"] > 0).all()
     found = coverage.summary(rows[rows["by"] == "all"], "change")
     assert found["cells"].tolist() == [1, 1] and found["no answer %"].tolist() == [0, 0]
+    assert (rows.loc[rows["by"] == "all", "answer"] == "number").all()
 
 
 @pytest.mark.traces
