@@ -59,7 +59,7 @@ def plot_what_if(answer: "WhatIf", *, title: str) -> CaptionedFigure:
     whiskers = (
         "Whiskers: 90 % intervals; small groups have none, as the error was not measured there."
     )
-    return captioned(picture, f"{whiskers} {answer.note}")
+    return captioned(picture, f"{whiskers} {_held(answer)} {answer.note}")
 
 
 def plot_winners(answer: "WhatIf", *, title: str) -> CaptionedFigure:
@@ -99,7 +99,7 @@ def plot_winners(answer: "WhatIf", *, title: str) -> CaptionedFigure:
     theme.style(picture, title=title, height=620, barmode="group")
     why = f"No number: {answer.reason}." if answer.reason else ""
     whiskers = "Lines: 90 % intervals; where there is none, the error was not measured."
-    return captioned(picture, why or whiskers)
+    return captioned(picture, why or f"{whiskers} {_held(answer)}")
 
 
 def _check_answer(answer: object) -> None:
@@ -131,3 +131,10 @@ def _ratios(means: pd.DataFrame) -> go.Scatter:
 def _size(group: str) -> str:
     """A class of sizes in words."""
     return "1 node" if group == "1" else f"{group} nodes"
+
+
+def _held(answer: "WhatIf") -> str:
+    """How often such intervals held the truth, in a sentence; empty where nothing changes."""
+    if not answer.held_truth:
+        return ""
+    return f"Where the truth is known, such intervals held it in {answer.held_truth}."

@@ -145,6 +145,13 @@ class WhatIf(Displayed):
         return {name: partial(str, text) for name, text in texts.items()}
 
 
+class _Method(NamedTuple):
+    """What the error of the method depends on: the kind of change, and whether no job overtakes."""
+
+    kind: str
+    strict: bool
+
+
 class _Replays(NamedTuple):
     """Record, classes and waits (s) of all pools; waits have a value per job of the workload."""
 
@@ -245,7 +252,8 @@ def what_if(
     waiting = shares_of(replays.pools)
     more_nodes = sum(change.nodes.values()) > machine.total_nodes
     gone = ~replays.counts & change.stays[kept]
-    why = reason_of(_seen(replays, machine, fit, waiting, gone), more_nodes=more_nodes)
+    seen = _seen(replays, machine, fit, waiting, gone, change)
+    why = reason_of(seen, more_nodes=more_nodes)
     held_truth = "" if why or change.nothing else held_truth_of(change, workload, machine)
     waits = pd.DataFrame(
         {
@@ -256,7 +264,11 @@ def what_if(
             "block": _blocks(jobs),
         }
     )
-    table = _table(replays, waits, answered=why is None, seed=int(seed))
+    draws = draws_of(waits, int(seed))
+    table = _table(replays, waits, draws, change.kind(machine))
+    if why is not None:
+        table[["expected", "ratio", "low", "high"]] = np.nan
+        table["verdict"] = OPEN
     if gone.any():
         too_wide = count(int(gone.sum()), "job")
         notes.append(f"{too_wide} cannot run on the changed machine: see too_wide.")
@@ -344,10 +356,16 @@ def _replays(workload: Workload, machine: System, change: Change) -> _Replays:
 
 
 def _seen(
-    replays: _Replays, machine: System, fit: float, waiting: pd.DataFrame, gone: np.ndarray
+    replays: _Replays,
+    machine: System,
+    fit: float,
+    waiting: pd.DataFrame,
+    gone: np.ndarray,
+    change: Change,
 ) -> Seen:
     """What decides whether there is a number."""
     jobs = replays.workload.jobs
+    strict = any(classes.strict for _, classes in replays.pools.values())
     work = (jobs["nodes"] * jobs["run_time"]).to_numpy()
     return Seen(
         wait_time=replays.recorded[replays.counts],
@@ -357,16 +375,17 @@ def _seen(
         waiting=waiting,
         gone=int(gone.sum()),
         gone_work=float(work[gone].sum() / max(work.sum(), 1.0)),
+        strict_and_cut=strict and np.isfinite(change.limit) and not change.nothing,
     )
 
 
-def _table(replays: _Replays, waits: pd.DataFrame, *, answered: bool, seed: int) -> pd.DataFrame:
-    """Rows of all jobs and of each group."""
+def _table(replays: _Replays, waits: pd.DataFrame, draws: np.ndarray, kind: str) -> pd.DataFrame:
+    """Rows of all jobs and of each group, for a kind of change."""
     counts = replays.counts
     jobs = replays.workload.keep(counts, "gone")
-    draws = draws_of(waits, seed)
     waits = waits[counts]
-    rows = _rows("all", ALL, waits, draws, replays.strict)
+    method = _Method(kind, replays.strict)
+    rows = _rows("all", ALL, waits, draws, method)
     means = waits[["same", "changed"]].mean()
     overall = effect_of(means["same"], means["changed"], replays.strict, None)
     for by in GROUPS if len(jobs) else ():
@@ -374,12 +393,8 @@ def _table(replays: _Replays, waits: pd.DataFrame, *, answered: bool, seed: int)
         for name in groups.cat.categories:
             part = waits[(groups == name).to_numpy()]
             if len(part):
-                rows += _rows(by, str(name), part, draws, replays.strict, overall)
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    if not answered:
-        table[["expected", "ratio", "low", "high"]] = np.nan
-        table["verdict"] = OPEN
-    return table
+                rows += _rows(by, str(name), part, draws, method, overall)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _blocks(workload: Workload) -> np.ndarray:
@@ -406,7 +421,7 @@ def _rows(
     group: str,
     waits: pd.DataFrame,
     draws: np.ndarray,
-    strict: bool,
+    method: _Method,
     overall: float | None = None,
 ) -> list[tuple]:
     """A row per statistic of the waits of a group, or of all jobs; `overall` is their effect."""
@@ -416,11 +431,11 @@ def _rows(
         recorded, same, changed = values.mean() if quantile is None else values.quantile(quantile)
         ratio, low, high, verdict = _ratio(changed, same), np.nan, np.nan, OPEN
         if quantile is None and same > 0:
-            effect = effect_of(same, changed, strict, overall)
+            effect = effect_of(same, changed, method.strict, overall)
             ratio = _as_ratio(effect, same)
             enough = len(waits) >= rules.FEWEST_OF_GROUP and recorded >= rules.LEAST_MEAN_WAIT
             if enough or overall is None:
-                error = method_error(effect, strict, overall is not None)
+                error = method_error(effect, *method, group=overall is not None)
                 low, high = _ends(waits, draws, effect, error)
                 verdict = WINS if high < 1 else LOSES if low > 1 else CANNOT_TELL
         expected = changed if same == 0 else recorded * ratio
@@ -439,13 +454,14 @@ def effect_of(same: float, changed: float, strict: bool, overall: float | None) 
     return rules.OWN_PART * own + (1 - rules.OWN_PART) * overall
 
 
-def method_error(effect: float, strict: bool, group: bool) -> float:
-    """Half of the method's own 90 % interval of an effect, on a log scale."""
+def method_error(effect: float, kind: str, strict: bool, *, group: bool = False) -> float:
+    """Half of the method's own 90 % interval of an effect of a kind of change, on a log scale."""
     if strict:
         return rules.STRICT_ERROR
-    if group:
-        return rules.GROUP_ERROR + rules.GROUP_ERROR_PER_EFFECT * abs(effect)
-    return rules.ERROR + rules.ERROR_PER_EFFECT * abs(effect)
+    errors = rules.GROUP_ERRORS if group else rules.ERRORS
+    slope = rules.GROUP_ERROR_PER_EFFECT if group else rules.ERROR_PER_EFFECT
+    least, most = errors[kind]
+    return min(least + slope * abs(effect), most)
 
 
 def _ends(

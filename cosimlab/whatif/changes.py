@@ -31,6 +31,11 @@ QUESTIONS = {
 }
 """Kinds of changes that a text may name, each with what it looks like."""
 
+MORE_NODES, FEWER_NODES, SHORTER_LIMIT = "more nodes", "fewer nodes", "limit"
+GONE, RUN_TIMES, SEVERAL = "jobs gone", "run times", "several"
+KINDS = (MORE_NODES, FEWER_NODES, SHORTER_LIMIT, GONE, RUN_TIMES, SEVERAL)
+"""Kinds of changes: of one thing, or of several, such as more nodes and a limit."""
+
 MOST_TIMES = 10
 """Times the nodes of the record, at most: it says nothing of far larger machines."""
 
@@ -64,6 +69,19 @@ class Change:
     stays: np.ndarray
     factor: np.ndarray
     nothing: str = ""
+
+    def kind(self, machine: System) -> str:
+        """Kind of the change of a machine, one of `KINDS`."""
+        more = sum(self.nodes.values()) - machine.total_nodes
+        found = {
+            MORE_NODES: more > 0,
+            FEWER_NODES: more < 0,
+            SHORTER_LIMIT: bool(np.isfinite(self.limit)),
+            GONE: not self.stays.all(),
+            RUN_TIMES: bool((self.factor != 1).any()),
+        }
+        kinds = [name for name, here in found.items() if here]
+        return kinds[0] if len(kinds) == 1 else SEVERAL
 
 
 def change_of(

@@ -70,4 +70,5 @@ def pair_error(effect: float, strict: bool) -> float:
     """Half of the method's own 90 % interval of the ratio of two effects, on a log scale."""
     if strict:
         return rules.STRICT_ERROR
-    return rules.PAIR_ERROR + rules.PAIR_ERROR_PER_EFFECT * abs(effect)
+    error = rules.PAIR_ERROR + rules.PAIR_ERROR_PER_EFFECT * abs(effect)
+    return min(error, rules.MOST_PAIR_ERROR)

@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlab.whatif.changes import Change
+from cosimlab.whatif.changes import (
+    FEWER_NODES,
+    GONE,
+    MORE_NODES,
+    SEVERAL,
+    SHORTER_LIMIT,
+    Change,
+)
 from cosimlib.display import percent
 from cosimlib.system import System
 from cosimlib.workload import Workload
@@ -51,23 +58,17 @@ NOT_TRIED = "this change was not tried"
 
 def held_truth_of(change: Change, workload: Workload, machine: System) -> str:
     """Share of the cells whose truth is known in which the interval of such a change held it."""
-    growth = sum(change.nodes.values()) / machine.total_nodes - 1
-    factors = np.unique(change.factor)
-    kinds = {
-        "nodes": abs(growth) > 0,
-        "user": not change.stays.all(),
-        "times": bool((factors != 1).any()),
-        "limit": bool(np.isfinite(change.limit)),
-    }
-    if sum(kinds.values()) != 1:
+    kind = change.kind(machine)
+    if kind == SEVERAL:
         return f"{EVERY} over all changes that were tried, of which this is none"
-    if kinds["nodes"]:
-        return _of_nodes(growth)
-    if kinds["limit"]:
+    if kind in (MORE_NODES, FEWER_NODES):
+        return _of_nodes(sum(change.nodes.values()) / machine.total_nodes - 1)
+    if kind == SHORTER_LIMIT:
         return f"{LIMIT} with limits that cut at least 2 % of the jobs"
-    if kinds["user"]:
+    if kind == GONE:
         largest = _leaves_largest_user(change, workload)
         return f"{USER} without the largest user" + f", {NOT_TRIED}" * (not largest)
+    factors = np.unique(change.factor)
     alike = factors.size == 1 and abs(factors[0] - TRIED_FACTOR) <= ALIKE
     return str(TIMES) if alike else f"{TIMES} at run times × {TRIED_FACTOR:g}, {NOT_TRIED}"
 

@@ -26,6 +26,7 @@ STARVATION = "starvation"
 TOO_WIDE = "too wide"
 NO_HELP = "more nodes would not help"
 HELD = "held"
+NO_PLACE = "no place"
 """Kinds of reasons."""
 
 OF_RECORD = (TOO_SMALL, NOT_MET, STARVATION, NO_HELP, HELD)
@@ -89,6 +90,8 @@ class Seen(NamedTuple):
         Jobs that are too wide for the changed machine.
     gone_work : float
         Their share of the node-hours.
+    strict_and_cut : bool
+        Whether (nearly) no job overtakes, and a limit cuts jobs.
     """
 
     wait_time: np.ndarray
@@ -98,6 +101,7 @@ class Seen(NamedTuple):
     waiting: pd.DataFrame
     gone: int
     gone_work: float
+    strict_and_cut: bool
 
 
 def reason_of(seen: Seen, *, more_nodes: bool) -> Reason | None:
@@ -109,6 +113,7 @@ def reason_of(seen: Seen, *, more_nodes: bool) -> Reason | None:
         _of_starvation(seen.passed_over),
         _of_width(seen.gone, seen.gone_work),
         _of_holds(held_share(seen.waiting), more_nodes),
+        _of_place(seen.strict_and_cut),
     )
     return next((reason for reason in found if reason is not None), None)
 
@@ -196,3 +201,15 @@ def _of_holds(share: float, more_nodes: bool) -> Reason | None:
     if more_nodes:
         return Reason(NO_HELP, "more nodes would not help", passed, sure=NO_HELP_WAS_FALSE)
     return Reason(HELD, "most waiting is held", passed)
+
+
+def _of_place(strict_and_cut: bool) -> Reason | None:
+    """In a strict order, it decides where the pieces of a job that is cut stand."""
+    if not strict_and_cut:
+        return None
+    return Reason(
+        NO_PLACE,
+        "hardly any job overtakes another, and jobs that restart lose their place in the order",
+        "the replay does not know their new one",
+        "A simulation of FCFS with the limit would decide it.",
+    )

@@ -170,7 +170,7 @@ def test_nodes_of_a_partition_are_asked_for(tmp_path, capsys):
     log = open_log(replace(jobs, jobs=named, machine=cs.System.of(gpu=128, cpu=4)), budget=1)
     found = changes(log, ["nodes=gpu:+10%"])
     assert found.rows[0].change == "10 % more nodes of gpu (141 in the place of 128)"
-    with pytest.raises(ValueError, match="--what-if nodes=tpu:1: .*nodes='tpu'; expected one of"):
+    with pytest.raises(ValueError, match=r"--what-if nodes=tpu:1: .*nodes='tpu'; expected one of"):
         changes(log, ["nodes=tpu:1"])
 
 

@@ -1,9 +1,12 @@
 """How often the intervals of a what-if hold the truth, on cells whose truth is known.
 
 ``python -m tests.cosimlab.whatif.coverage FOLDER [open|held-back]`` schedules the logs of
-`truth.OPEN` or `truth.HELD_BACK`, asks `what_if` for every change, stores a row per cell and per
-class of sizes in the folder, and prints the table of docs/what-if.md. It goes on where it stopped.
-One process; the held-back cells take about five minutes of processor time, the open ones three.
+`truth.OPEN` or `truth.HELD_BACK`, asks `what_if` for every change, stores a row per cell, per pair
+of changes and per class of sizes in the folder, and prints the tables of docs/what-if.md. It goes
+on where it stopped. Rows of cells and pairs are also stored in `STORED`, from which a test counts
+what answers say of themselves (`cosimlab.whatif.evidence`).
+
+One process; either list takes six to nine minutes of processor time.
 """
 
 import sys
@@ -21,11 +24,17 @@ from cosimlab.whatif.reasons import NO_HELP
 from cosimlib.metrics import job_groups
 from cosimlib.workload import Workload
 from tests.cosimlab.whatif import truth
+from tests.suites import ROOT
 
 LISTS = {"open": truth.OPEN, "held-back": truth.HELD_BACK}
 HELD = (IS_HELD, NO_HELP)
 FEWEST = 200
 """Jobs of a class of sizes that counts."""
+
+STORED = ROOT / "tests" / "data" / "what-if"
+COLUMNS = ["log", "scheduler", "change", "by", "answer", "fit", "strict", "wait", "true"]
+COLUMNS += ["ratio", "low", "high"]
+"""Columns of the stored rows: waits in seconds, ratios of mean waits and their intervals."""
 
 UNCHANGED = 0.1
 """On a log scale: more nodes that change the mean wait by less do not help."""
@@ -120,7 +129,19 @@ def cells(folder: Path, which: str) -> pd.DataFrame:
                 unfinished.rename(path)
                 print(name, scheduler, flush=True)
             parts.append(pd.read_csv(path))
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True).fillna({"wait": np.inf})
+
+
+def store(table: pd.DataFrame, which: str) -> None:
+    """Write the rows of cells and pairs into the project."""
+    STORED.mkdir(exist_ok=True)
+    rows = table.loc[table["by"] != "size", COLUMNS]
+    rows.to_csv(STORED / f"{which}.csv", index=False, float_format="%.5g")
+
+
+def stored(which: str) -> pd.DataFrame:
+    """The rows of cells and pairs that are in the project."""
+    return pd.read_csv(STORED / f"{which}.csv")
 
 
 def summary(table: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -129,7 +150,7 @@ def summary(table: pd.DataFrame, by: str) -> pd.DataFrame:
     for name, part in [*table.groupby(by, sort=False), ("all", table)]:
         number = part[part["answer"] == "number"]
         error = errors_of(number, "ratio")
-        inside = (number["true"] >= number["low"]) & (number["true"] <= number["high"])
+        inside = holds(number)
         width = number["high"] / number["low"]
         rows.append(
             {
@@ -145,6 +166,11 @@ def summary(table: pd.DataFrame, by: str) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows).round(2)
+
+
+def holds(number: pd.DataFrame) -> pd.Series:
+    """Whether the interval of each row holds the truth."""
+    return (number["true"] >= number["low"]) & (number["true"] <= number["high"])
 
 
 def errors_of(part: pd.DataFrame, column: str) -> pd.Series:
@@ -168,11 +194,13 @@ def main(folder: Path, which: str) -> None:
     """Compute what is missing, and print the tables."""
     answer.GROUPS = ("size",)  # others are not scored
     table = cells(folder, which)
+    store(table, which)
     overall = table[table["by"] == "all"]
     print(overall["answer"].value_counts().to_string())
     for by in ("change", "scheduler", "log"):
         print(summary(overall, by).to_markdown(index=False))
     print(summary(table[table["by"] == "size"], "change").to_markdown(index=False))
+    print(summary(table[table["by"] == "pair"], "change").to_markdown(index=False))
     true, of = no_help(overall)
     print(f"more nodes would not help: true of {true} of {of}")
     overall = overall.assign(replayed=overall["replayed"].fillna(overall["ratio"]))
