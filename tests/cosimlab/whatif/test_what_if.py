@@ -19,7 +19,7 @@ from cosimlab.whatif import (
     what_if,
 )
 from cosimlab.whatif.answer import _Replays, effect_of, method_error, size_text
-from cosimlab.whatif.changes import change_of
+from cosimlab.whatif.changes import KINDS, change_of
 from cosimlab.whatif.evidence import held_truth_of
 from cosimlab.whatif.record import start_latency
 from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs, simulate_first_fit
@@ -386,9 +386,40 @@ def test_effects_of_groups_lie_half_way_to_all_jobs():
     assert own == pytest.approx(np.log(0.5))
     assert effect_of(3540.0, 1740.0, False, 0.0) == pytest.approx(own / 2)
     assert effect_of(3540.0, 1740.0, True, 0.0) == own
-    assert method_error(-1.0, False, False) == pytest.approx(rules.ERROR + rules.ERROR_PER_EFFECT)
-    assert method_error(-1.0, False, True) > method_error(-1.0, False, False)
-    assert method_error(-1.0, True, True) == rules.STRICT_ERROR
+
+
+def test_the_error_grows_with_the_effect_up_to_a_bound_and_is_that_of_the_kind():
+    for kind in KINDS:
+        least, most = rules.ERRORS[kind]
+        small = least + rules.ERROR_PER_EFFECT * 0.1
+        assert method_error(-0.1, kind, False) == pytest.approx(small)
+        assert method_error(-5.0, kind, False) == most
+        assert method_error(-0.1, kind, False, group=True) >= method_error(-0.1, kind, False)
+        assert method_error(-5.0, kind, True, group=True) == rules.STRICT_ERROR
+
+
+def test_kinds_of_changes(busy):
+    machine, gone = busy.machine, {"user": "2"}
+    kinds = {
+        "more nodes": ("+10%", None, None, None),
+        "fewer nodes": ("-5%", None, None, None),
+        "limit": (None, "2h", None, None),
+        "jobs gone": (None, None, gone, None),
+        "run times": (None, None, None, 0.9),
+        "several": ("+10%", None, None, 0.9),
+    }
+    assert set(kinds) == set(KINDS)
+    for kind, arguments in kinds.items():
+        assert change_of(busy, machine, *arguments).kind(machine) == kind
+
+
+def test_a_limit_has_no_number_in_a_strict_order(busy):
+    """A job that restarts has another place in the order, which the replay does not know."""
+    strict = simulate_fcfs(busy, busy.machine)
+    answer = what_if(strict, limit="2h")
+    assert answer.strict and answer.kind == "no place" and not answer.why.of_record
+    assert "lose their place in the order" in answer.sentence
+    assert what_if(strict, nodes="+10%").why is None
 
 
 @pytest.mark.parametrize(
@@ -429,6 +460,39 @@ def test_changes_in_words(busy):
     some = pd.Series(np.where(busy.jobs["user"] == "2", 0.5, 1.0))
     text = change_of(busy, busy.machine, None, None, None, some).text
     assert text == f"run times × 0.5 of {int((busy.jobs['user'] == '2').sum())} jobs"
+
+
+def test_what_answers_say_of_themselves_is_counted_in_the_stored_cells():
+    rows = coverage.stored("held-back")
+    numbers = rows[rows["answer"] == "number"]
+    cells, pairs = (numbers[numbers["by"] == by] for by in ("all", "pair"))
+
+    def held(part):
+        return evidence.Held(int(coverage.holds(part).sum()), len(part))
+
+    by_change = {name: held(part) for name, part in cells.groupby("change")}
+    assert by_change == {
+        "+10 % nodes": evidence.NODES[0.1],
+        "+25 % nodes": evidence.NODES[0.25],
+        "-5 % nodes": evidence.NODES[-0.05],
+        "run x .9": evidence.TIMES,
+        "without a user": evidence.USER,
+        "limit": evidence.LIMIT,
+    }
+    assert (held(cells), held(pairs)) == (evidence.EVERY, evidence.PAIRS)
+    said = [coverage.stored(which) for which in ("open", "held-back")]
+    counted = np.sum([coverage.no_help(each[each["by"] == "all"]) for each in said], axis=0)
+    assert evidence.NO_HELP == tuple(counted)
+
+
+def test_stored_cells_are_those_of_the_lists():
+    for which, lists in coverage.LISTS.items():
+        rows = coverage.stored(which)
+        cells = rows[rows["by"] == "all"]
+        assert {*zip(cells["log"], cells["scheduler"], strict=True)} == {
+            (name, scheduler) for name, schedulers in lists.items() for scheduler in schedulers
+        }
+        assert not cells.duplicated(["log", "scheduler", "change"]).any()
 
 
 def test_a_cell_is_scored_beside_its_truth(tmp_path, monkeypatch):
