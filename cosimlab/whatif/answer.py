@@ -52,6 +52,9 @@ class WhatIf(Displayed):
         Name of the log.
     change : str
         The change in words.
+    what : str
+        What is changed: ``"more nodes"``, ``"fewer nodes"``, ``"limit"``, ``"jobs gone"``, ``"run
+        times"`` or ``"several"``.
     sentence : str
         The answer: a ratio with its interval, how well the record is met, and how often such
         intervals held the truth; or that more nodes would not help, or why there is no number.
@@ -91,6 +94,7 @@ class WhatIf(Displayed):
 
     name: str
     change: str
+    what: str
     sentence: str
     why: Reason | None
     unchanged: str
@@ -276,6 +280,7 @@ def what_if(
     return WhatIf(
         name=jobs.name,
         change=change.text,
+        what=change.kind(machine),
         sentence=_sentence(change, table, why, fit, held_truth),
         why=why,
         unchanged=change.nothing,

@@ -12,6 +12,7 @@ import numpy as np
 
 from cosimlab.whatif import rules
 from cosimlab.whatif.answer import WhatIf, draws_of, effects_drawn, tails
+from cosimlab.whatif.changes import MORE_NODES
 from cosimlib import checks as check
 
 
@@ -61,14 +62,20 @@ def compare_answers(one: WhatIf, other: WhatIf, *, seed: int = 0) -> Comparison:
     other_own, other_drawn = effects_drawn(other.waits.dropna(), draws)
     effect = own - other_own
     below, above = tails(effect, drawn - other_drawn)
-    error = pair_error(effect, one.strict)
+    of_nodes = one.what == other.what == MORE_NODES
+    error = pair_error(effect, one.strict, of_nodes=of_nodes)
     low, high = effect - np.hypot(below, error), effect + np.hypot(above, error)
     return Comparison(*np.exp([effect, low, high]).tolist())
 
 
-def pair_error(effect: float, strict: bool) -> float:
-    """Half of the method's own 90 % interval of the ratio of two effects, on a log scale."""
+def pair_error(effect: float, strict: bool, *, of_nodes: bool) -> float:
+    """Half of the method's own 90 % interval of the ratio of two effects, on a log scale.
+
+    `of_nodes` is whether both changes are more nodes.
+    """
     if strict:
         return rules.STRICT_ERROR
     error = rules.PAIR_ERROR + rules.PAIR_ERROR_PER_EFFECT * abs(effect)
+    if of_nodes:
+        error = rules.PAIR_OF_NODES_ERROR + rules.PAIR_OF_NODES_ERROR_PER_EFFECT * abs(effect)
     return min(error, rules.MOST_PAIR_ERROR)

@@ -482,7 +482,7 @@ def test_what_answers_say_of_themselves_is_counted_in_the_stored_cells():
     assert (held(cells), held(pairs)) == (evidence.EVERY, evidence.PAIRS)
     said = [coverage.stored(which) for which in ("open", "held-back")]
     counted = np.sum([coverage.no_help(each[each["by"] == "all"]) for each in said], axis=0)
-    assert evidence.NO_HELP == tuple(counted)
+    assert tuple(counted) == evidence.NO_HELP
 
 
 def test_stored_cells_are_those_of_the_lists():
