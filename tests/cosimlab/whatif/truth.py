@@ -123,6 +123,8 @@ OTHER_LOGS = (
 )
 OPEN = dict.fromkeys((*OPEN_LOGS, *JUDGED_BEFORE), (*SCHEDULERS, "EASY sjbf"))
 HELD_BACK = dict.fromkeys(OTHER_LOGS, (*SCHEDULERS, "EASY sjbf", "EASY SAF"))
+# Intrepid's log names no users.
+HELD_BACK["Intrepid"] = tuple(each for each in HELD_BACK["Intrepid"] if each != "limit per user")
 
 
 @cache
