@@ -10,7 +10,7 @@ import pandas as pd
 
 from cosimlab.whatif import rules
 from cosimlab.whatif.changes import Change, change_of
-from cosimlab.whatif.evidence import held_truth_of
+from cosimlab.whatif.evidence import held_on_such_logs, held_truth_of, is_short
 from cosimlab.whatif.reasons import NO_HELP, Reason, Seen, held_share, reason_of
 from cosimlab.whatif.record import Classes, Record, classify, pools_of, records_of
 from cosimlab.whatif.record import shares as shares_of
@@ -276,12 +276,20 @@ def what_if(
     if gone.any():
         too_wide = count(int(gone.sum()), "job")
         notes.append(f"{too_wide} cannot run on the changed machine: see too_wide.")
+    such = held_on_such_logs(jobs) if len(jobs) else ""
+    if held_truth:
+        notes.append(f"Over all changes, such intervals held the truth in {such}.")
     notes.append("Submissions do not react to shorter or longer waits.")
+    sure = (
+        f"{held_truth}, and over all changes in {such}"
+        if len(jobs) and is_short(jobs)
+        else held_truth
+    )
     return WhatIf(
         name=jobs.name,
         change=change.text,
         what=change.kind(machine),
-        sentence=_sentence(change, table, why, fit, held_truth),
+        sentence=_sentence(change, table, why, fit, sure),
         why=why,
         unchanged=change.nothing,
         table=table,
@@ -519,7 +527,7 @@ def _ratio(one: float, other: float) -> float:
 
 
 def _sentence(
-    change: Change, table: pd.DataFrame, why: Reason | None, fit: float, held_truth: str
+    change: Change, table: pd.DataFrame, why: Reason | None, fit: float, sure: str
 ) -> str:
     """The answer in words."""
     if why is not None:
@@ -535,8 +543,8 @@ def _sentence(
         f"{percent(rules.LEVEL)} interval {row['low']:.2f} to {row['high']:.2f}: {after} in the "
         f"place of {before}"
     ).replace("With without", "Without")
-    sure = f"the replay meets {percent(fit, 0)} of the record; such intervals held the truth in "
-    return f"{effect} ({sure}{held_truth}). {_who(table)}".strip()
+    met = f"the replay meets {percent(fit, 0)} of the record"
+    return f"{effect} ({met}; such intervals held the truth in {sure}). {_who(table)}".strip()
 
 
 def _who(table: pd.DataFrame) -> str:

@@ -19,6 +19,7 @@ from cosimlab.whatif.changes import (
 )
 from cosimlib.display import percent
 from cosimlib.system import System
+from cosimlib.units import DAY
 from cosimlib.workload import Workload
 
 
@@ -32,20 +33,29 @@ class Held(NamedTuple):
         return percent(self.held / self.of, 0)
 
 
-NODES: Mapping[float, Held] = {0.10: Held(34, 46), 0.25: Held(41, 46), -0.05: Held(44, 46)}
+NODES: Mapping[float, Held] = {0.10: Held(47, 56), 0.25: Held(46, 56), -0.05: Held(34, 36)}
 """More or fewer nodes, by the share that is added."""
 
-TIMES, USER, LIMIT = Held(38, 46), Held(38, 41), Held(1, 1)
+TIMES, USER, LIMIT = Held(51, 56), Held(46, 49), Held(31, 46)
 """Run times × `TRIED_FACTOR`; without the user of most node-hours; a limit on run time."""
 
-EVERY = Held(195, 225)
+EVERY = Held(255, 299)
 """All changes that were tried."""
 
-PAIRS = Held(1, 1)
-"""Pairs of changes of one log and scheduler, see `compare_answers`."""
+SHORT = 60 * DAY
+"""Length of a log (s) below which intervals held the truth less often."""
+
+OF_SHORT, OF_LONG = Held(128, 168), Held(127, 131)
+"""All changes on shorter and on longer logs. This was seen after the cells had been judged."""
+
+PAIRS, ORDERED = Held(534, 660), Held(456, 474)
+"""Pairs of changes of one log and scheduler, see `compare_answers`.
+
+The second are those whose interval says which change is better, and those of them in which it was.
+"""
 
 NO_HELP = Held(6, 8)
-"""Answers that more nodes would not help, and those of them that were true."""
+"""Answers that more nodes would not help, in all cells, and those of them that were true."""
 
 NO_HELP_WAS_FALSE = f"false in {NO_HELP.of - NO_HELP.held} of {NO_HELP.of} cases with known truth"
 """How sure it is that more nodes would not help."""
@@ -71,6 +81,20 @@ def held_truth_of(change: Change, workload: Workload, machine: System) -> str:
     factors = np.unique(change.factor)
     alike = factors.size == 1 and abs(factors[0] - TRIED_FACTOR) <= ALIKE
     return str(TIMES) if alike else f"{TIMES} at run times × {TRIED_FACTOR:g}, {NOT_TRIED}"
+
+
+def held_on_such_logs(workload: Workload) -> str:
+    """Share of all these cells, of all changes, on logs as short or as long as this one."""
+    days = round(SHORT / DAY)
+    if is_short(workload):
+        return f"{OF_SHORT} on logs of less than {days} days"
+    return f"{OF_LONG} on logs of {days} days or more"
+
+
+def is_short(workload: Workload) -> bool:
+    """Whether a log is so short that intervals held the truth less often."""
+    submit_time = workload.jobs["submit_time"]
+    return float(submit_time.max() - submit_time.min()) < SHORT
 
 
 def _of_nodes(growth: float) -> str:

@@ -149,7 +149,7 @@ def test_ranks_are_those_of_pairs(crowded):
     assert pair.low < pair.ratio < pair.high < 1
     rows = {row.change.split(" more")[0]: row for row in found.rows}
     assert int(rows["25 %"].rank[0]) < int(rows["10 %"].rank[0])
-    assert "held the truth in" in found.computed
+    assert f"{evidence.ORDERED} of {evidence.ORDERED.of} such pairs" in found.computed
 
 
 def test_a_reason_of_one_change_does_not_stop_the_usual_ones(crowded, monkeypatch):

@@ -22,6 +22,7 @@ from cosimlab.whatif import WhatIf, answer, compare_answers, rules, what_if
 from cosimlab.whatif.reasons import HELD as IS_HELD
 from cosimlab.whatif.reasons import NO_HELP
 from cosimlib.metrics import job_groups
+from cosimlib.units import DAY
 from cosimlib.workload import Workload
 from tests.cosimlab.whatif import truth
 from tests.suites import ROOT
@@ -32,9 +33,9 @@ FEWEST = 200
 """Jobs of a class of sizes that counts."""
 
 STORED = ROOT / "tests" / "data" / "what-if"
-COLUMNS = ["log", "scheduler", "change", "by", "answer", "fit", "strict", "wait", "true"]
+COLUMNS = ["log", "days", "scheduler", "change", "by", "answer", "fit", "strict", "wait", "true"]
 COLUMNS += ["ratio", "low", "high"]
-"""Columns of the stored rows: waits in seconds, ratios of mean waits and their intervals."""
+"""Columns of the stored rows: days of the log, waits in seconds, ratios of mean waits."""
 
 UNCHANGED = 0.1
 """On a log scale: more nodes that change the mean wait by less do not help."""
@@ -135,7 +136,8 @@ def cells(folder: Path, which: str) -> pd.DataFrame:
 def store(table: pd.DataFrame, which: str) -> None:
     """Write the rows of cells and pairs into the project."""
     STORED.mkdir(exist_ok=True)
-    rows = table.loc[table["by"] != "size", COLUMNS]
+    days = {name: np.ptp(truth.log_of(name).jobs["submit_time"]) / DAY for name in LISTS[which]}
+    rows = table.assign(days=table["log"].map(days)).loc[table["by"] != "size", COLUMNS]
     rows.to_csv(STORED / f"{which}.csv", index=False, float_format="%.5g")
 
 
@@ -190,6 +192,13 @@ def no_help(overall: pd.DataFrame) -> tuple[int, int]:
     return int((np.log(said["true"]).abs() < UNCHANGED).sum()), len(said)
 
 
+def ordered(pairs: pd.DataFrame) -> tuple[int, int]:
+    """Pairs whose interval says which change is better: those in which it was, and all."""
+    first, second = pairs["high"] < 1, pairs["low"] > 1
+    right = (first & (pairs["true"] < 1)) | (second & (pairs["true"] > 1))
+    return int(right.sum()), int((first | second).sum())
+
+
 def main(folder: Path, which: str) -> None:
     """Compute what is missing, and print the tables."""
     answer.GROUPS = ("size",)  # others are not scored
@@ -201,6 +210,7 @@ def main(folder: Path, which: str) -> None:
         print(summary(overall, by).to_markdown(index=False))
     print(summary(table[table["by"] == "size"], "change").to_markdown(index=False))
     print(summary(table[table["by"] == "pair"], "change").to_markdown(index=False))
+    print("pairs in order: {} of {}".format(*ordered(table[table["by"] == "pair"])))
     true, of = no_help(overall)
     print(f"more nodes would not help: true of {true} of {of}")
     overall = overall.assign(replayed=overall["replayed"].fillna(overall["ratio"]))

@@ -480,6 +480,9 @@ def test_what_answers_say_of_themselves_is_counted_in_the_stored_cells():
         "limit": evidence.LIMIT,
     }
     assert (held(cells), held(pairs)) == (evidence.EVERY, evidence.PAIRS)
+    assert coverage.ordered(pairs) == evidence.ORDERED
+    short = cells["days"] < evidence.SHORT / DAY
+    assert (held(cells[short]), held(cells[~short])) == (evidence.OF_SHORT, evidence.OF_LONG)
     said = [coverage.stored(which) for which in ("open", "held-back")]
     counted = np.sum([coverage.no_help(each[each["by"] == "all"]) for each in said], axis=0)
     assert tuple(counted) == evidence.NO_HELP
