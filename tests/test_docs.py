@@ -1,9 +1,11 @@
 """Pages: links, live figures, names, lengths, and what their Python prints."""
 
+import ast
 import doctest
 import inspect
 import json
 import re
+import shutil
 
 import pytest
 
@@ -179,7 +181,10 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/**/*.md")), ids=lambda path: path.stem)
+WRITTEN = sorted((*ROOT.glob("docs/*.md"), *ROOT.glob("docs/results/*.md")))
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
 def test_a_page_has_up_to_900_words_or_its_contents(path):
     """Contents are a link to each heading of the second level, below the title."""
     text = path.read_text(encoding="utf-8")
@@ -206,6 +211,61 @@ def test_make_targets_links_and_files_that_a_page_names_are_there(page):
     generated = ("data/cache", "data/traces")
     missing = [name for name in named if not (ROOT / name).exists()]
     assert [name for name in missing if not name.startswith(generated)] == []
+
+
+CODE = [
+    pytest.param(path, block, id=f"{path.stem}-{number}")
+    for path in sorted((ROOT / "docs").glob("*.md"))
+    for number, block in enumerate(
+        re.findall(r"^```(?:python|py)\n(.*?)^```$", path.read_text("utf-8"), re.DOTALL | re.M)
+    )
+]
+
+
+def resolved(node):
+    """What a dotted name that begins with `cs.` or `lab.` means; None for another expression."""
+    if isinstance(node, ast.Name):
+        return {"cs": cs, "lab": lab}.get(node.id)
+    above = resolved(node.value) if isinstance(node, ast.Attribute) else None
+    return getattr(above, node.attr) if inspect.ismodule(above) or inspect.isclass(above) else None
+
+
+@pytest.mark.parametrize(("path", "block"), CODE)
+def test_code_that_needs_a_log_or_a_cluster_has_names_and_arguments_that_are_there(path, block):
+    for node in ast.walk(ast.parse(block)):
+        resolved(node)
+        called = resolved(node.func) if isinstance(node, ast.Call) else None
+        if callable(called):
+            places = [None for each in node.args if not isinstance(each, ast.Starred)]
+            words = {each.arg: None for each in node.keywords if each.arg}
+            inspect.signature(called).bind_partial(*places, **words)
+
+
+def test_an_old_name_or_argument_in_a_page_is_found():
+    check = test_code_that_needs_a_log_or_a_cluster_has_names_and_arguments_that_are_there
+    with pytest.raises(AttributeError, match="simulate_magic"):
+        check(None, "cs.simulate_magic(1)")
+    with pytest.raises(TypeError, match="walltime"):
+        check(None, "schedule = cs.audit(cs.simulate_easy(workload, system, walltime=3))")
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    """A folder with files of the names that pages use, where a reader runs their code."""
+    (tmp_path / "path" / "of" / "your").mkdir(parents=True)
+    data = ROOT / "tests" / "data"
+    shutil.copy(data / "odd.swf", tmp_path / "path" / "of" / "your" / "log")
+    shutil.copy(data / "slurm-24.11" / "sacct_X_parsable2_epoch.txt", tmp_path / "log.txt")
+    for path in (data / "alibaba").iterdir():
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["calendar", "nodes", "your-log"])
+def test_the_python_of_a_page_without_outputs_runs(name, reader):
+    path = ROOT / "docs" / f"{name}.md"
+    assert pages.executed(path) == path.read_text(encoding="utf-8")
 
 
 LONG = (pages.OWN_POLICY, pages.OWN_SOLVER)

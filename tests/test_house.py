@@ -41,13 +41,29 @@ def test_imports_only_climb_down():
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize(
+BOTH = pytest.mark.parametrize(
     ("package", "contract"), [("cosimlib", "library"), ("cosimlab", "workbench")]
 )
-def test_every_room_has_a_floor(package, contract):
+
+
+def placed_on_floors(contract):
+    """The names of all rooms and files on the floors of a contract."""
     contracts = project()["tool"]["importlinter"]["contracts"]
     floors = next(each for each in contracts if each["id"] == contract)["layers"]
-    placed = {name.strip(" ()") for floor in floors for name in re.split(r"[|:]", floor)}
+    return {name.strip(" ()") for floor in floors for name in re.split(r"[|:]", floor)}
+
+
+@BOTH
+def test_the_page_on_the_house_has_every_room(package, contract):
+    page = (ROOT / "docs" / "adding.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| `{package}` (\|.*?)(?=^\| `|^$)", page, re.M | re.S)[1]
+    rooms = {f"{package}.{name.rstrip('/')}" for name in re.findall(r"`([^`]+)`", row)}
+    assert rooms == placed_on_floors(contract) - {"cosimlab.__main__"}
+
+
+@BOTH
+def test_every_room_has_a_floor(package, contract):
+    placed = placed_on_floors(contract)
     folder = ROOT / package
     rooms = {path.parent.name for path in folder.glob("*/__init__.py")}
     modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
