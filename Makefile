@@ -78,8 +78,9 @@ figures/5-elastic/run.json: $(PAPERS) $(wildcard notebooks/papers/duplyakin2017/
 figures/6-ondemand/run.json: $(PAPERS) $(wildcard notebooks/papers/bursts/*.py)
 figures/7-nodes/run.json: $(PAPERS) $(wildcard notebooks/papers/weng2023/*.py)
 
-# A notebook is stale where one of its files is newer than its results, or where these were made
-# with other variables: the scale, and its log where it reads one.
+# A notebook is stale where one of its files is newer than its results, where these were made with
+# other variables (the scale, and its log where it reads one), or where they are of the future: then the
+# clock was set back, and edits since then look older than the results.
 $(RUNS): figures/%/run.json: notebooks/%.ipynb $(LIBRARY) FORCE | setup
 	@asked="$$SCALE|$$ARGS"; \
 	if grep -q '"trace:' $<; then \
@@ -87,7 +88,8 @@ $(RUNS): figures/%/run.json: notebooks/%.ipynb $(LIBRARY) FORCE | setup
 		[ ! -f "$$TRACE" ] || asked="$$asked|$$(cksum <"$$TRACE")"; \
 	fi; \
 	asked=$$(printf %s "$$asked" | cksum); \
-	[ -z "$(firstword $(filter-out FORCE,$?))" ] && [ "$$asked" = "$$(cat $(@D)/asked 2>/dev/null)" ] || { \
+	made=$$(stat -c %Y $@ 2>/dev/null || stat -f %m $@ 2>/dev/null || echo 0); \
+	[ -z "$(firstword $(filter-out FORCE,$?))" ] && [ "$$made" -le $$(($$(date +%s) + 60)) ] && [ "$$asked" = "$$(cat $(@D)/asked 2>/dev/null)" ] || { \
 		set -f; export TQDM_DISABLE=1 OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-1}; \
 		$(PY) -m papers.run $< $(@D) --scale="$$SCALE" --trace="$$TRACE" $(MACHINE) $$ARGS && \
 		echo "$$asked" >$(@D)/asked; \

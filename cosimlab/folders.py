@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cosimlib.files import TEMPORARY
@@ -26,25 +26,49 @@ def whole_folder(target: Path) -> Iterator[Path]:
     """A new folder that replaces the target if the block ends without an error.
 
     Until then it is in a temporary folder beside the target. If the process is killed, the
-    temporary folder stays until the next call for the same target.
+    temporary folder stays until the next call for the same target. Of two processes that write the
+    same target, the one that ends last is in its place.
+
+    Raises
+    ------
+    OSError
+        If nothing can be written beside the target; it names the target.
     """
     target = target.absolute()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    prefix = f"{TEMPORARY}{target.name}-"
-    for left in target.parent.glob(f"{glob.escape(prefix)}*"):
-        with locked(left, wait=False) as is_free:
-            if is_free:
-                _clear(left, target)
-    work = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
-    with locked(work):
+    with ExitStack() as held:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with locked(target.parent):
+                _clear_left(target)
+                work = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
+                held.enter_context(locked(work))
+        except OSError as error:
+            raise type(error)(
+                f"{target}: cannot be written, {error.strerror or error}; "
+                "take a folder that can be written"
+            ) from error
         try:
             (work / NEW).mkdir()
             yield work / NEW
-            if target.exists():
-                target.rename(work / OLD)
-            (work / NEW).rename(target)
+            with locked(target.parent):
+                if target.exists():
+                    target.rename(work / OLD)
+                (work / NEW).rename(target)
         finally:
             _clear(work, target)
+
+
+def _prefix(target: Path) -> str:
+    """How names of the temporary folders of a target begin."""
+    return f"{TEMPORARY}{target.name}-"
+
+
+def _clear_left(target: Path) -> None:
+    """Delete the temporary folders that killed processes left beside a target."""
+    for left in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
+        with locked(left, wait=False) as is_free:
+            if is_free:
+                _clear(left, target)
 
 
 def _clear(work: Path, target: Path) -> None:

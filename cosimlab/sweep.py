@@ -64,6 +64,17 @@ copyreg.pickle(type(sys.modules["cosimlib"]), lambda module: (import_module, (mo
 copyreg.pickle(type(sys.modules["cosimlab"]), lambda module: (import_module, (module.__name__,)))
 
 
+def _forget_workers() -> None:
+    """In a forked process, forget the parent's workers: they are not ours, and never answer us."""
+    loky: Any = sys.modules.get("joblib.externals.loky.reusable_executor")
+    if loky is not None:
+        loky._executor = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_workers)
+
+
 class SweepWarning(UserWarning):
     """Warning that cells of a sweep have failed."""
 
@@ -424,7 +435,12 @@ def _is_installed(module: str | None) -> bool:
 def _outcomes(compute: Callable[..., Any], cells: list[_Cell], workers: int | None) -> Any:
     """The number and the outcome of each cell, as they come."""
     ahead = 1000 if workers is None else "2 * n_jobs"  # a cluster may grow
-    parallel = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=ahead)
+    how = {"return_as": "generator_unordered", "pre_dispatch": ahead}
+    try:
+        parallel = joblib.Parallel(n_jobs=workers, **how)
+    except ValueError as error:
+        known = "expected a backend that can, such as 'loky', 'threading' or 'dask'"
+        raise ValueError(f"results do not come one by one ({error}); {known}") from error
     try:
         yield from parallel(joblib.delayed(compute)(cell) for cell in cells)
     except BrokenExecutor as error:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -180,6 +181,68 @@ def test_the_longest_notebook_is_first_and_cores_are_divided(project):
     assert workers == {str(len(os.sched_getaffinity(0)))}
     assert make(project, "reproduce", "JOBS=999", SCALE="paper").returncode == 0
     assert logged(project, "papers.run")[-1].endswith(" 1")
+
+
+def test_results_of_the_future_are_made_anew(project):
+    """The clock was set back: what was edited since then looks older than the results."""
+    assert ran(project) == [*NOTEBOOKS]
+    path = project / "figures" / "1-eviction" / "run.json"
+    os.utime(path, (time.time() + 3600, time.time() + 3600))
+    assert ran(project) == ["1-eviction"]
+    assert ran(project) == []
+
+
+SLOW_PYTHON = """\
+#!/bin/bash
+# In the place of Python: says when it begins and ends to install, which takes a while.
+case "$*" in
+  *fcntl*) exec {python} "$@" ;;
+  *"print(sys.version_info[:2])"*) echo "(3, 12)" ;;
+  "-m venv"*) mkdir -p "$VENV/bin"; cp "$0" "$VENV/bin/python"; cp "$0" "$VENV/bin/uv" ;;
+  *install*) echo begin >>"$LOGGED"; sleep 0.2; echo end >>"$LOGGED" ;;
+esac
+"""
+
+
+@pytest.fixture
+def unready(project):
+    """A project without an environment, and a stub for the Python that makes it."""
+    shutil.rmtree(project / ".venv")
+    (project / ".ci" / "build.txt").touch()
+    path = project / "python"
+    path.write_text(SLOW_PYTHON.format(python=sys.executable))
+    path.chmod(0o755)
+    return project
+
+
+def start_setup(project, **environment):
+    env = {**os.environ, "PYTHON": str(project / "python"), "VENV": str(project / ".venv")}
+    env |= {"LOGGED": str(project / "logged"), **environment}
+    command = ["bash", project / ".ci" / "setup"]
+    return subprocess.Popen(command, env=env, text=True, stdout=-1, stderr=subprocess.STDOUT)
+
+
+def test_two_setups_at_once_make_one_environment(unready):
+    calls = [start_setup(unready) for _ in range(2)]
+    said = sorted(call.communicate(timeout=60)[0] for call in calls)
+    assert said == ["", f"setup: {unready / '.venv'} is ready\n"]
+    assert (unready / "logged").read_text().split() == ["begin", "end"] * 3
+
+
+def test_an_environment_of_the_future_is_made_anew(unready):
+    start_setup(unready).wait()
+    stamp = unready / ".venv" / "setup.stamp"
+    assert start_setup(unready).communicate()[0] == ""
+    os.utime(stamp, (time.time() + 3600, time.time() + 3600))
+    assert start_setup(unready).communicate()[0].endswith(" is ready\n")
+    assert stamp.stat().st_mtime < time.time() + 60
+
+
+def test_an_environment_that_cannot_be_written_is_named(unready):
+    place = unready / "python" / "venv"  # inside a file
+    said = start_setup(unready, VENV=str(place)).communicate()[0]
+    assert said.startswith(f"setup: '{place}' is older than pyproject.toml or missing, and nothing")
+    assert said.endswith("Name another place: make VENV=/some/where\n")
 
 
 def test_one_notebook_alone(project):

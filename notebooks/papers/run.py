@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(given: argparse.Namespace) -> str:
     """Run the notebook and put its results in their place; a line that says what was done."""
-    started = time.time()
+    started, clock = time.time(), time.monotonic()
     notebook = nbformat.read(given.notebook, as_version=4)
     values = parameters(notebook, given)
     minutes = given.limit or LIMITS[given.scale]
@@ -90,7 +90,7 @@ def run(given: argparse.Namespace) -> str:
             execution_timeout=minutes and math.ceil(minutes * MINUTE),
         )
         shown = {name: _shown(value) for name, value in values.items()}
-        seconds = round(time.time() - started, 1)
+        seconds = round(time.monotonic() - clock, 1)
         record = {"notebook": given.notebook.name, "parameters": shown, "seconds": seconds}
         record["processor_seconds"] = spent
         record["versions"] = {name: version(name) for name in PACKAGES}

@@ -1,5 +1,11 @@
 """Folders are put in their place whole, and what killed processes leave is cleared up."""
 
+import errno
+import os
+import re
+from pathlib import Path
+from threading import Thread
+
 import pytest
 
 from cosimlab import folders
@@ -35,6 +41,34 @@ def test_a_folder_takes_the_place_of_an_older_one_with_the_end_of_its_block(tmp_
         (second / "line.csv").write_text("second")
         assert contents(target) == {"line.csv": "old"}
     assert contents(tmp_path) == {"deep/results/line.csv": "first"}
+
+
+def test_two_that_end_at_one_moment_take_the_place_one_after_the_other(tmp_path, monkeypatch):
+    """The second would find no older folder, and put its own where the first is about to be."""
+    target, rename, seconds = tmp_path / "results", Path.rename, []
+    write(target, "old")
+
+    def slow(path, place):
+        rename(path, place)
+        if path == target and not seconds:  # the older folder was just moved away
+            seconds.append(Thread(target=write, args=(target, "second")))
+            seconds[0].start()
+            seconds[0].join(0.3)
+
+    monkeypatch.setattr(Path, "rename", slow)
+    write(target, "first")
+    seconds[0].join()
+    assert contents(tmp_path) == {"results/line.csv": "second"}
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(folders.tempfile, "mkdtemp", refuse)
+    said = f"{tmp_path / 'results'}: cannot be written, {os.strerror(errno.EROFS)}; take a folder"
+    with pytest.raises(OSError, match=re.escape(said)), whole_folder(tmp_path / "results"):
+        pass
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])

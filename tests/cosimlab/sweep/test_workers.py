@@ -93,6 +93,43 @@ def test_a_script_needs_no_guard(script):
     assert printed == "{'x': {0: 1, 1: 2}, 'square': {0: 1, 1: 4}}\n"
 
 
+FORK = """
+import os
+import cosimlab as lab
+
+def cell(seed):
+    return {"process": os.getpid()}
+
+first = set(lab.sweep(cell, {}, range(4), executor=2)["process"])
+child = os.fork()
+second = set(lab.sweep(cell, {}, range(4), executor=2)["process"])
+if child == 0:
+    os._exit(0 if first.isdisjoint(second) else 3)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), bool(second), flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_process_that_is_forked_after_a_sweep_has_workers_of_its_own(tmp_path):
+    """It would wait for ever for the answers of its parent's."""
+    path = tmp_path / "fork.py"
+    path.write_text(FORK)
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TQDM_DISABLE": "1", "PYTHONWARNINGS": "ignore"}
+    with subprocess.Popen([sys.executable, path], env=env, text=True, stdout=-1) as parent:
+        try:
+            assert parent.communicate(timeout=120)[0] == "0 True\n"
+        finally:
+            parent.kill()
+
+
+def test_a_backend_that_returns_all_results_at_once_is_refused():
+    with (
+        joblib.parallel_config(backend="multiprocessing", n_jobs=2),
+        pytest.raises(ValueError, match=r"one by one .*such as 'loky', 'threading'"),
+    ):
+        sweep(process, {"x": [0, 1]})
+
+
 def test_workers_end_when_their_sweep_is_killed(script):
     caller = script("slow")
     assert [caller.stdout.readline() for _ in range(2)] == ["cell\n"] * 2, "both are at work"

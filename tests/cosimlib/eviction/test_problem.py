@@ -34,6 +34,13 @@ def test_a_checkpoint_is_as_slow_as_the_file_system_or_the_node():
     ]
 
 
+def test_a_million_steps_are_the_most():
+    jobs = pd.DataFrame({"nodes": [1], "loss": [1.0], "app_time": [np.inf], "sys_time": [np.inf]})
+    assert EvictionProblem(jobs, 1, horizon=1e6, step=1.0).horizon == 1e6
+    with pytest.raises(ValueError, match=r"horizon=1000001.0 has more than 1,000,000 steps of 1.0"):
+        EvictionProblem(jobs, 1, horizon=1e6 + 1, step=1.0)
+
+
 def test_unknown_bandwidths_and_memory_are_refused():
     with pytest.raises(ValueError, match="8 nodes: aggregate_bandwidth is unknown"):
         checkpoint_time(np.array([1]), np.array([1.0]), System.of(8))
