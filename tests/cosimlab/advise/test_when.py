@@ -2,11 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from cosimlab.advise import read_cluster, when
 from cosimlab.advise.command import main
-from cosimlab.advise.when import _accounting, forecast_of
+from cosimlab.advise.when import _accounting, _running, forecast_of
 from cosimlib.traces.slurm import read_sacct
 from cosimlib.units import HOUR
 from tests.suites import ROOT
@@ -74,6 +75,14 @@ def test_jobs_start_when_the_running_one_ends_at_its_limit_at_the_latest(full):
     assert made.asked["nodes"].tolist() == [1, 1, 1]
     assert any("1 job left out" in note for note in notes)
     assert any("without accounting" in note for note in notes)
+
+
+def test_of_a_running_job_nothing_is_known_but_that_it_runs_on(full):
+    cluster = read_cluster(*full)
+    [row] = _running(cluster, np.array([0]), np.array([4])).to_dict("records")
+    assert (row["recorded_start"], row["nodes"]) == (NOW - 1800, 4)
+    assert row["recorded_start"] + row["run_time"] == NOW + 1  # a second later it still runs
+    assert row["requested_time"] == HOUR
 
 
 def test_the_command_tells_when(full, capsys):

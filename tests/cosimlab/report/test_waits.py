@@ -6,7 +6,14 @@ import pytest
 
 from cosimlab.report import open_log, waits_section
 from cosimlab.report.log import interval_around, interval_of, interval_of_median, window_name
-from cosimlab.report.waits import CAUSES, idle_waits, waits_by, waits_by_hour, weekly_use
+from cosimlab.report.waits import (
+    CAUSES,
+    idle_waits,
+    wait_interval,
+    waits_by,
+    waits_by_hour,
+    weekly_use,
+)
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
 from cosimlib.units import DAY, HOUR, WEEK
@@ -164,6 +171,16 @@ def test_an_interval_of_equal_weeks_has_no_width():
     assert low < 4.5 < high
     none = interval_of([0.0, HOUR], [1, 1], [1, 1])
     assert none.text(str) == "" and none.basis == "No interval: the log has under 8 days."
+
+
+def test_the_interval_of_the_mean_wait_does_not_depend_on_when_the_log_begins():
+    """Twelve weeks, each with waits an hour longer than the one before."""
+    jobs = [(hour, hour + hour // 168, 1, 1, "a") for hour in range(0, 12 * 168, 6)]
+    later = [(at + 300, start + 300, *job) for at, start, *job in jobs]
+    first, second = (
+        wait_interval(open_log(recorded(each).workload, budget=1)) for each in (jobs, later)
+    )
+    assert first == second and 0 < first.low < first.high
 
 
 def test_an_interval_of_a_median_is_that_of_logs_drawn_anew_one_by_one():

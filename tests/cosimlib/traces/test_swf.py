@@ -92,6 +92,14 @@ def test_processors_are_rounded_up_to_whole_nodes(cores, nodes):
     assert workload.machine.cores_per_node == cores
 
 
+def test_a_request_of_no_memory_is_none(tmp_path):
+    """Fields 7 and 10: 512 KB used; 0 requested, then used; 0 both times, then unknown."""
+    asked = JOB.replace("-1 -1 4 200 -1", "-1 512 4 200 0")
+    neither = JOB.replace("-1 -1 4 200 -1", "-1 0 4 200 0")
+    memory = swf(tmp_path, asked, neither).jobs["memory"]
+    assert memory[0] == 512 * 1024 / 1e9 and memory.isna().tolist() == [False, True]
+
+
 def test_memory_is_in_gigabytes_per_node():
     memory = read_swf(DATA / "odd.swf", cores_per_node=4, verbose=False).jobs["memory"]
     assert memory[0] == 1024 * 4 * 1024 / 1e9  # used: the requested memory is unknown
