@@ -23,12 +23,17 @@ from cosimlab.folders import checkout
 from cosimlab.launch import open_address
 from cosimlib.extras import needed_by
 
-with needed_by("python -m cosimlab.app"):
-    import nbformat
-    from nbformat.sign import NotebookNotary
-    from nbformat.v4 import new_code_cell, new_notebook
+try:
+    with needed_by("python -m cosimlab.app", extra="app"):
+        import nbformat
+        from nbformat.sign import NotebookNotary
+        from nbformat.v4 import new_code_cell, new_notebook
 
-    from cosimlab.explorers.app import PAGES
+        from cosimlab.explorers.app import PAGES
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    sys.exit(str(error))
 
 FRONT_PAGE = Path(__file__).with_name("app.html")
 KERNEL = "cosimlib"

@@ -221,6 +221,6 @@ def _range(least: float, most: float, above: float = -math.inf, below: float = m
         parts.append(f"above {above:,.15g}")
     if min(most, below) < math.inf:
         joint = "to" if least > -math.inf else "and" if parts else ""
-        end = "below" if below < most else "" if joint == "to" else "up to"
+        end = "below" if below <= most else "" if joint == "to" else "up to"
         parts += [joint, end, f"{min(most, below):,.15g}"]
     return " ".join(filter(None, parts))

@@ -18,8 +18,10 @@ EXTRAS = {
 
 
 @contextmanager
-def needed_by(what: str) -> Iterator[None]:
+def needed_by(what: str, extra: str = "") -> Iterator[None]:
     """Tell the user what to install if an import in the block fails because an extra is missing.
+
+    `extra` names one that has more than the missing package, where `what` needs all of it.
 
     Raises
     ------
@@ -32,9 +34,9 @@ def needed_by(what: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        raise ImportError(lack(what, package), name=package) from error
+        raise ImportError(lack(what, package, extra), name=package) from error
 
 
-def lack(what: str, package: str) -> str:
+def lack(what: str, package: str, extra: str = "") -> str:
     """Text of the error: `what` needs a package, and the command that installs it."""
-    return f'{what} needs {package}: pip install "cosimlib[{EXTRAS[package]}]"'
+    return f'{what} needs {package}: pip install "cosimlib[{extra or EXTRAS[package]}]"'

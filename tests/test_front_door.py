@@ -139,6 +139,19 @@ for code in {list(LACKING)}:
     ]
 
 
+def test_the_app_without_its_extra_is_one_line():
+    program = """
+import runpy, sys
+sys.modules["nbformat"] = None
+try:
+    runpy.run_module("cosimlab.app", run_name="__main__")
+except SystemExit as error:
+    print(error)
+"""
+    expected = 'python -m cosimlab.app needs nbformat: pip install "cosimlib[app]"\n'
+    assert run(program) == expected
+
+
 def test_an_import_that_fails_for_another_reason_is_passed_on():
     expected = "No module named 'no_such_module'"
     with pytest.raises(ModuleNotFoundError, match=expected), needed_by("a test"):

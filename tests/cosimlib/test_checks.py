@@ -43,6 +43,7 @@ REFUSED = [
     (check.number, ("load", 2), {"least": 0, "most": 1}, "load=2; expected a number from 0 to 1"),
     (check.number, ("load", 0), {"above": 0, "most": 1e6}, "a number above 0 and up to 1,000,000"),
     (check.number, ("load", 2), {"most": 1}, "load=2; expected a number up to 1"),
+    (check.number, ("load", 1), {"below": 1, "most": 1}, "a number below 1"),
     (check.number, ("load", 1), {"below": 1}, "load=1; expected a number below 1"),
     (check.seconds, ("step", -1), {}, "step=-1; expected seconds from 0"),
     (

@@ -308,6 +308,7 @@ def test_functions_do_not_see_what_is_known_only_afterwards(simulate, column):
     [
         (lambda: 1, ValueError, "expected a function of one argument, the jobs' table; or of two"),
         (lambda a, b, c: a, ValueError, "expected a function of one argument"),
+        (5, ValueError, r"order=5; expected one of 'submit', .*one number per job, or a function"),
         (lambda jobs: 5, InvalidWorkloadError, r"order returns 5; expected one number per job, 4"),
         (lambda jobs, now: [1], InvalidWorkloadError, r"shape \(1,\) at t=10; expected one number"),
         (

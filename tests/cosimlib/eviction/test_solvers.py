@@ -172,6 +172,15 @@ def test_plans_free_enough_nodes_in_time_and_add_up(problem):
     assert spectrum.loss[problem.nodes_needed].tolist() == best.loss.tolist()
 
 
+@pytest.mark.parametrize("step", [1e-3, 60.0, 3600.0])
+def test_a_deadline_that_rounding_made_smaller_is_the_step_s(step):
+    """Up to a billionth of a step; by more, it is the step before."""
+    problem = EvictionProblem(frame((1, 1.0, step, step)), 1, horizon=4 * step, step=step)
+    plan = solve_dynamic(problem)
+    at = [3 * step * (1 - tiny) for tiny in (0, 1e-10, 1e-8)]
+    assert [plan.row(deadline) for deadline in at] == [3, 3, 2]
+
+
 def test_greedys_response_times_are_equal_parts_of_one_loop():
     spent = solve_greedy(random_problem(24, seed=8)).response_time
     assert (np.diff(spent) > 0).all() and spent[-1] == pytest.approx(16 * spent[0])

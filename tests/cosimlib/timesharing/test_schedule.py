@@ -11,6 +11,7 @@ from cosimlab.timesharing import simulate_batch
 from cosimlib import metrics
 from cosimlib.system import System
 from cosimlib.timesharing import RunSummary, simulate_timesharing, summarize_run
+from cosimlib.timesharing.simulation import _frame
 from cosimlib.workload import Workload
 
 DAY, HOUR = 86_400.0, 3_600.0
@@ -156,3 +157,12 @@ def test_which_jobs_need_memory_decides_which_wait():
     longest, tenth, even = found.values()
     assert longest.waited < 0.1 * tenth.waited and 2 * tenth.waited < even.waited
     assert longest.cpu_load > 0.95 * tenth.cpu_load and tenth.cpu_load > 1.1 * even.cpu_load
+
+
+def test_the_series_ends_with_the_last_window_in_which_anything_runs_or_waits():
+    sums = np.array([[60.0, 120, 0], [0, 0, 0], [0, 0, 30], [0, 0, 0]])
+    series = _frame(60.0, sums, 2)
+    assert series.index.tolist() == [0, 60, 120]
+    assert series["utilization"].tolist() == [0.5, 0, 0]
+    assert series["cpu_load"].tolist() == [1, 0, 0] and series["waiting"].tolist() == [0, 0, 0.5]
+    assert _frame(60.0, sums[3:], 2).empty

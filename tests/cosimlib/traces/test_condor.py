@@ -31,6 +31,7 @@ def test_a_submit_file_is_one_node_jobs_of_so_many_seconds(tmp_path):
     assert recognize(path) == "condor"
     workload = load(path, verbose=False)
     assert workload.name == "mine" and workload.jobs["run_time"].tolist() == [100.0, 54.0]
+    assert workload.jobs["job_id"].tolist() == [1, 2]
     assert (workload.jobs["nodes"] == 1).all() and (workload.jobs["submit_time"] == 0).all()
     (tmp_path / "plain").write_text(SUBMIT)
     assert recognize(tmp_path / "plain") == "condor"

@@ -291,6 +291,14 @@ def test_host_lists_of_more_hosts_than_any_machine_are_none():
     assert expand_hosts("n[0-99999]m[0-99999]") == []
 
 
+def test_hosts_of_all_lists_are_counted_up_to_the_most(monkeypatch):
+    monkeypatch.setattr(hosts, "MOST", 4)
+    assert hosts.count_hosts(["n[1-3]", "n[2-3],m1"]) == 4
+    assert hosts.count_hosts(["n[1-3]", "m[1-2]"]) == 0
+    assert hosts.expand_hosts("n[1-4]") == ["n1", "n2", "n3", "n4"]
+    assert hosts.expand_hosts("n[1-5]") == hosts.expand_hosts("n[1-3],m[1-2]") == []
+
+
 def test_ranges_are_counted_together_before_the_next_is_expanded(monkeypatch):
     monkeypatch.setattr(hosts, "MOST", 10_000)
     ranges = ",".join(["0-9998"] * 60)

@@ -92,6 +92,12 @@ def test_processors_are_rounded_up_to_whole_nodes(cores, nodes):
     assert workload.machine.cores_per_node == cores
 
 
+def test_columns_of_which_nothing_is_known_are_left_out_but_requested_times_stay(tmp_path):
+    jobs = swf(tmp_path, "1 0 5 100 4 -1 -1 4 -1 -1 1 -1 3 4 2 1 -1 -1").jobs
+    assert jobs["requested_time"].isna().all() and "user" not in jobs and "memory" not in jobs
+    assert jobs["group"].tolist() == ["3"]
+
+
 def test_a_request_of_no_memory_is_none(tmp_path):
     """Fields 7 and 10: 512 KB used; 0 requested, then used; 0 both times, then unknown."""
     asked = JOB.replace("-1 -1 4 200 -1", "-1 512 4 200 0")
