@@ -184,6 +184,13 @@ def test_a_job_whose_request_crosses_a_window_waits_for_its_end_and_others_pass_
     assert whole.policy.endswith("(calendar)")
 
 
+def test_a_job_may_outlast_the_reservation_of_the_head_beside_it():
+    """The head has its three nodes from 10 to 20; the fourth is free until the machine closes."""
+    rows = [(0, 10, 10, 3), (1, 10, 10, 3), (2, 50, 50, 1), (3, 1200, 1200, 1)]
+    schedule = schedule_of(rows, Calendar([(1000, 1100)]), simulate_easy, nodes=4)
+    assert schedule.start_time.tolist() == [0, 10, 2, 1100]
+
+
 @pytest.mark.parametrize("simulate", SIMULATORS)
 def test_who_overruns_into_a_window_is_killed_or_waited_for(simulate):
     rows = [(0, 15, 9, 5), (0, 12, 9, 3), (11, 1, 1, 1)]

@@ -90,6 +90,8 @@ def assert_max_min_fair(machine):
 def assert_books_are_kept(machine):
     """Levels, bottlenecks, sums and loads say what the rates say."""
     sharing = machine.sharing
+    by_load = np.bincount(sharing.nodes.load, minlength=sharing.loads.size)
+    assert sharing.loads.nodes.tolist() == by_load.tolist()
     for node in range(sharing.nodes.capacity.size):
         on = [job for job in machine.running if node in machine.places[job]]
         assert sharing.nodes.load[node] == len(on)
