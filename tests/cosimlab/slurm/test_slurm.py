@@ -9,6 +9,7 @@ import pytest
 
 import cosimlab as lab
 import cosimlib as cs
+from cosimlab.slurm.accounting import Accounting
 from cosimlab.slurm.command import main
 from cosimlib.slurm import Node, Partition, Site
 from cosimlib.traces.account import TraceError
@@ -332,3 +333,11 @@ def test_utilization_counts_the_cores_of_the_nodes_that_a_job_has() -> None:
     jobs = pd.DataFrame([times | {"cores": 4.0}, times | {"cores": np.nan}])
     report = lab.slurm.report_on(Workload(jobs, "W"), {"two": site}, no_record=True)
     assert report.machine["utilization"].tolist() == [1.0]
+
+
+def test_where_no_parent_is_named_accounts_are_below_the_root_and_users_below_their_account():
+    accounting = Accounting()
+    for account, user in (("root", ""), ("physics", ""), ("physics", "anna")):
+        accounting.set_association(account, user, [], "a table")
+    parents = {(one.account, one.user): one.parent for one in accounting.finished()}
+    assert parents == {("root", ""): "", ("physics", ""): "root", ("physics", "anna"): "physics"}
