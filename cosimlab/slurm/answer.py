@@ -73,9 +73,11 @@ class SlurmReport:
     def __str__(self) -> str:
         parts = [f"Slurm's simulation of {self.name}", *self.notes]
         if len(self.record):
-            parts.append(self.record.round(2).to_string(index=False))
+            record = self.record.rename(columns={"error": "error of starts (s)"})
+            parts.append(record.round(2).to_string(index=False))
         if self.fits is not False:
-            parts += [self.groups.round(0).to_string(index=False)]
+            waits = {name: f"{name} wait (s)" for name in ("mean", "median", "p90")}
+            parts += [self.groups.rename(columns=waits).round(0).to_string(index=False)]
             parts += [self.machine.round(3).to_string(index=False)]
         if self.comparison is not None:
             parts += [*self.comparison.sentences(), self.comparison.note]
