@@ -75,9 +75,10 @@ class SlurmReport:
         if len(self.record):
             record = self.record.rename(columns={"error": "error of starts (s)"})
             parts.append(record.round(2).to_string(index=False))
-        if self.fits is not False:
+        if len(self.groups):
             waits = {name: f"{name} wait (s)" for name in ("mean", "median", "p90")}
             parts += [self.groups.rename(columns=waits).round(0).to_string(index=False)]
+        if self.fits is not False:
             parts += [self.machine.round(3).to_string(index=False)]
         if self.comparison is not None:
             parts += [*self.comparison.sentences(), self.comparison.note]
@@ -132,6 +133,7 @@ def report_on(
         notes = (*notes, f"No intervals: {why}.") if why else notes
     elif fits is not False and len(sites) > 1:
         notes = (*notes, "The differences below have no intervals.")
+    notes = (_release(sites[first]), *_read(workload), *notes, *_refusals(schedules))
     named = {one for schedule in schedules.values() for one in schedule.not_modeled}
     return SlurmReport(
         workload.name,
@@ -158,11 +160,12 @@ def _record(schedule: SlurmSchedule) -> tuple[pd.DataFrame, bool, tuple[str, ...
     submit = workload.jobs["submit_time"].to_numpy()
     recorded = workload.column("recorded_start").to_numpy()
     week = (submit // WEEK).astype(int)
+    known = np.all([np.isfinite(one) for one in (recorded, *starts.values())], axis=0)
     rows = []
     for number in [*np.unique(week), -1]:
         chosen = (week == number) | (number < 0)
         for name, start in starts.items():
-            both = chosen & np.isfinite(start) & np.isfinite(recorded)
+            both = chosen & known
             label = "all" if number < 0 else str(number + 1)
             correlation = _correlation((start - submit)[both], (recorded - submit)[both])
             error = np.median(np.abs(start - recorded)[both]) if both.any() else np.nan
@@ -173,12 +176,57 @@ def _record(schedule: SlurmSchedule) -> tuple[pd.DataFrame, bool, tuple[str, ...
     text = (
         f"As configured against as recorded: rank correlation of waits {own:.2f}, EASY's "
         f"{easy:.2f}; median error of starts {table['error'].iloc[-2]:,.0f} s, EASY's "
-        f"{table['error'].iloc[-1]:,.0f} s."
+        f"{table['error'].iloc[-1]:,.0f} s; mean wait recorded "
+        f"{_mean(recorded - submit, known):,.0f} s, simulated "
+        f"{_mean(starts['as configured'] - submit, known):,.0f} s."
     )
     if fits:
         return table, True, (text,)
     why = f"The site does not fit its record, so no change has a number. Likely causes: {CAUSES}."
     return table, False, (text, why)
+
+
+def _mean(waits: np.ndarray, known: np.ndarray) -> float:
+    """The mean of waits that are known; missing if none is."""
+    return float(waits[known].mean()) if known.any() else np.nan
+
+
+def _release(site: Site) -> str:
+    """Which release of Slurm is simulated."""
+    if site.release:
+        return f"Slurm {site.release}."
+    return "The release is not given: the newest is simulated (--set SLURM_VERSION=23.11)."
+
+
+def _read(workload: Workload) -> tuple[str, ...]:
+    """What was done with records that are not simple jobs, as the reader noted it."""
+    return tuple(
+        f"{row.records:,} records {row.action}: {row.reason}."
+        for row in workload.account.itertuples(index=False)
+    )
+
+
+def _refusals(schedules: Mapping[str, SlurmSchedule]) -> tuple[str, ...]:
+    """How many jobs each site refuses, with Slurm's words for it."""
+    notes = []
+    for name, schedule in schedules.items():
+        reasons = schedule.refused["reason"].value_counts()
+        if len(reasons):
+            words = ", ".join(
+                f"{reason or 'never starts'} ({n:,})" for reason, n in reasons.items()
+            )
+            total = len(schedule.workload)
+            notes.append(f"{name}: {reasons.sum():,} of {total:,} jobs do not run: {words}.")
+    if notes and _run_everywhere(schedules).any():
+        notes.append("The waits below are of the jobs that run under every site.")
+    elif notes:
+        notes.append("No job runs under every site.")
+    return tuple(notes)
+
+
+def _run_everywhere(schedules: Mapping[str, SlurmSchedule]) -> np.ndarray:
+    """Whether each job runs under every site."""
+    return np.all([np.isfinite(one.start_time) for one in schedules.values()], axis=0)
 
 
 def _easy(workload: Workload, site: Site) -> np.ndarray:
@@ -205,8 +253,11 @@ def _correlation(one: np.ndarray, other: np.ndarray) -> float:
 def _groups(schedules: Mapping[str, SlurmSchedule]) -> pd.DataFrame:
     """Waits of each group of jobs on each site."""
     parts = []
+    runs = _run_everywhere(schedules)
+    if not runs.any():
+        return pd.DataFrame()
     for name, schedule in schedules.items():
-        jobs = schedule.jobs
+        jobs = schedule.jobs[runs]
         size = pd.cut(jobs["nodes"], [*SIZES], right=False, labels=list(SIZE_NAMES))
         jobs = jobs.assign(size=size.astype("str"), all="all jobs")
         for kind in ("all", *GROUPS):

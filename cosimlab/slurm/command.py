@@ -27,7 +27,8 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="CHANGE",
-        help="such as PriorityWeightFairshare=0 or bf_window=1440; all of them make one change",
+        help="such as PriorityWeightFairshare=0 or bf_window=1440; all of them make one change; "
+        "SLURM_VERSION=23.11 says which release the site runs",
     )
     add(
         "--no-record",
@@ -50,10 +51,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(given: argparse.Namespace) -> int:
-    site = read_site(given.site[0] if len(given.site) == 1 else given.site)
+    # The release is a fact about the site, not a change.
+    release = [one for one in given.set if one.strip().upper().startswith("SLURM_VERSION=")]
+    changes = [one for one in given.set if one not in release]
+    if given.replicates < 0 or (given.replicates and not changes):
+        raise ValueError(
+            f"--replicates {given.replicates}: expected a number above 0, and a change to compare "
+            "with; add --set"
+        )
+    site = read_site(given.site[0] if len(given.site) == 1 else given.site).with_(*release)
     sites = {"as configured": site}
-    if given.set:
-        sites["changed"] = site.with_(*given.set)
+    if changes:
+        sites["changed"] = site.with_(*changes)
     jobs = read_jobs(given.jobs, site)
     print(report_on(jobs, sites, no_record=given.no_record, replicates=given.replicates))
     return 0

@@ -12,6 +12,8 @@ from cosimlib.traces.account import TraceError
 KINDS = ("slurm.conf", "gres.conf", "scontrol", "assoc", "qos", "dump", "script")
 LARGEST = 50_000_000
 """Bytes; what is larger is no configuration."""
+NAMED = ("assoc.txt", "qos.txt")
+"""Files of docs/slurm.md, that hold what their names say."""
 UNNEEDED = ("topology.conf", "topology.yaml", "cgroup.conf", "slurmdbd.conf", "job_container.conf")
 
 
@@ -91,6 +93,11 @@ def _sorted(files: str | Path | Iterable[str | Path]) -> dict[str, list[Path]]:
             kind = _kind(one)
             if kind:
                 found[kind].append(one)
+            elif one.name.lower() in NAMED:
+                raise TraceError(
+                    f"{one}: no table of sacctmgr in it; expected a first line of names with | "
+                    "between them; run the command of docs/slurm.md again, or remove the file"
+                )
             elif not path.is_dir():
                 raise TraceError(
                     f"{path}: not known; expected slurm.conf, gres.conf, what scontrol show config "

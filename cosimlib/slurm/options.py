@@ -236,7 +236,7 @@ def effect_of(
     """
     if key in idle:
         return ""
-    one = unfollowed.get(key, Unfollowed(UNKNOWN, harmless))
+    one = unfollowed.get(key, Unfollowed(UNKNOWN, (*harmless, "(null)")))
     return "" if value.strip().lower() in one.harmless else one.effect
 
 

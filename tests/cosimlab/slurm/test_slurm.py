@@ -268,6 +268,40 @@ def test_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "changed" in printed and "TopologyPlugin=topology/tree" in printed
 
 
+def test_a_report_says_release_records_and_refused_jobs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder / "jobs.events"
+    path.write_text(EVENTS)
+    command = [str(folder), "--jobs", str(path), "--no-record"]
+    assert main(command) == 0
+    assert "The release is not given" in capsys.readouterr().out
+    assert main([*command, "--set", "SLURM_VERSION=22.05.8"]) == 0
+    printed = capsys.readouterr().out
+    assert "Slurm 22.05.8." in printed and "changed" not in printed
+    assert main([*command, "--set", "PartitionName main MaxTime=5"]) == 0
+    printed = capsys.readouterr().out
+    words = "PartitionTimeLimit (2), BadConstraints (1)"
+    assert f"changed: 3 of 3 jobs do not run: {words}." in printed
+    assert "No job runs under every site." in printed
+    for replicates in ("-2", "39"):
+        assert main([*command, "--replicates", replicates]) == 1
+        assert "--set" in capsys.readouterr().err
+
+
+def test_a_table_of_sacctmgr_that_is_none_is_refused(folder: Path) -> None:
+    (folder / "qos.txt").write_text("sacctmgr: error: slurmdbd: Connection refused\n")
+    with pytest.raises(TraceError, match=r"qos\.txt: no table of sacctmgr"):
+        lab.slurm.read_site(folder)
+
+
+def test_what_is_not_set_does_nothing(folder: Path) -> None:
+    conf = folder / "slurm.conf"
+    conf.write_text(conf.read_text() + "\nJobDefaults=(null)\nPriorityParameters=(null)\n")
+    named = {one.setting for one in lab.slurm.read_site(folder).not_modeled}
+    assert not named & {"JobDefaults", "PriorityParameters"}
+
+
 def test_a_site_fits_its_own_schedule_and_no_random_one(folder: Path) -> None:
     site = lab.slurm.read_site(folder)
     random = np.random.default_rng(1)
