@@ -38,13 +38,7 @@ from cosimlib.eviction.problem import (
     EvictionProblem,
     WriteArrays,
 )
-from cosimlib.eviction.rules import (
-    COMPARED,
-    InfeasiblePlanError,
-    check_optimum,
-    check_plan,
-    check_table,
-)
+from cosimlib.eviction.rules import InfeasiblePlanError, check_optimum, check_plan, check_table
 from cosimlib.kernels.jit import kernel
 
 
@@ -343,13 +337,13 @@ class TimedPlan(EvictionPlan):
 @audit_rule.register
 def _(plan: EvictionPlan) -> None:
     """Raise an error if a plan breaks a rule, or no longer counts what its problem says."""
-    # The solver knows the plans of this file.
-    from cosimlib.eviction.dynamic import solve_dynamic
+    # The solvers know the plans of this file.
+    from cosimlib.eviction.solving import compared_with_best
 
     check_plan(plan)
     check_table(plan)
-    if plan.solver in COMPARED and plan.proven.any():
-        check_optimum(plan, solve_dynamic(plan.problem).loss)
+    if plan.proven.any():
+        check_optimum(plan, *compared_with_best(plan))
 
 
 def _steps_of(plan: EvictionPlan) -> np.ndarray:

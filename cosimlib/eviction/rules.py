@@ -10,8 +10,8 @@ A plan is checked where it is made, whoever made it. At each deadline
 
 For the plan as a whole
 
-- *proof*: only solvers that prove a plan may say that it is optimal (`PROVING`). Where it is said
-  in the name of `dynamic` or `backtracking`, `audit` solves the problem and compares the loss;
+- *proof*: only solvers that prove a plan may say that it is optimal (`PROVING`). `audit` solves the
+  problem anew and compares what the plan loses, or costs if the solver is `blocked`;
 - *table*: the plan counts the losses, nodes and times that stand in the table of jobs. Only `audit`
   checks this: it finds tables and plans that were changed after they were made.
 
@@ -34,8 +34,6 @@ NAMED = ("dynamic", "backtracking", "overlapping", "blocked")
 PROVING = (*NAMED, "as printed", "gpus")
 """All solvers that prove the optimum. `as printed` is Algorithm 1 to the letter, of notebook 1, and
 `gpus` is `gpus.solve_gpus`."""
-COMPARED = ("dynamic", "backtracking")
-"""Solvers whose optimum is that of `solve_dynamic`."""
 ROUNDING = 1e-9
 COLUMNS = {"nodes": "nodes", "loss": "loss", "app_steps": "app_time", "sys_steps": "sys_time"}
 """The column of a problem's table that each of its arrays comes from."""
@@ -168,13 +166,16 @@ def _check_proof(plan: "EvictionPlan") -> None:
         _refuse(plan, row, message, None, rule="proof")
 
 
-def check_optimum(plan: "EvictionPlan", best: np.ndarray) -> None:
-    """Raise an error if a plan that is said to be proven optimal loses more than the best one."""
-    worse = plan.proven & (plan.loss > best * (1 + ROUNDING) + ROUNDING)
+def check_optimum(plan: "EvictionPlan", own: np.ndarray, best: np.ndarray) -> None:
+    """Raise an error if a plan that is said to be proven optimal loses more than the best one.
+
+    `own` and `best` are node-hours per deadline.
+    """
+    worse = plan.proven & (own > best * (1 + ROUNDING) + ROUNDING)
     if worse.any():
         row = int(worse.argmax())
         message = (
-            f"the plan is said to be proven optimal and loses {plan.loss[row]:,.10g} node-hours; "
+            f"the plan is said to be proven optimal and loses {own[row]:,.10g} node-hours; "
             f"the optimum is {best[row]:,.10g}: expected proven=False"
         )
         _refuse(plan, row, message, None, rule="proof")

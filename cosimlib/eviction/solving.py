@@ -23,8 +23,9 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.batch.simulation import function_name
 from cosimlib.eviction.dynamic import solve_dynamic
+from cosimlib.eviction.gpus import GpuEvictionProblem, solve_gpus
 from cosimlib.eviction.overlapping import solve_blocked, solve_overlapping
-from cosimlib.eviction.plan import EvictionPlan
+from cosimlib.eviction.plan import EvictionPlan, TimedPlan
 from cosimlib.eviction.problem import ACTIONS, KEEP, EvictionProblem, check_problem
 from cosimlib.eviction.rules import InfeasiblePlanError, check_table
 from cosimlib.eviction.search import solve_backtracking, solve_greedy
@@ -120,6 +121,21 @@ def solver_of(solver: Any, /, *, name: str = "", **knobs: Any) -> tuple[str, Sol
     needed = _needed_arguments(function)
     check.that("solver", solver, needed in (1, 2), A_SOLVER)
     return name, partial(_asked if needed == 2 else _planned, function, name)
+
+
+def compared_with_best(plan: EvictionPlan) -> tuple[np.ndarray, np.ndarray]:
+    """What a plan loses, and what the best plan does by the rules of its solver, per deadline.
+
+    Node-hours; of ``"blocked"`` what both cost.
+    """
+    problem = plan.problem
+    if isinstance(plan, TimedPlan) and plan.solver == "blocked":
+        return plan.cost, solve_blocked(problem).cost
+    if isinstance(plan, TimedPlan) and plan.solver == "overlapping":
+        return plan.loss, solve_overlapping(problem).loss
+    if plan.solver == "gpus" and isinstance(problem, GpuEvictionProblem):
+        return plan.loss, solve_gpus(problem).bound
+    return plan.loss, solve_dynamic(problem).loss
 
 
 def _check_knobs(name: str, function: Callable, knobs: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ from cosimlib.eviction import (
     solve_greedy,
     solve_overlapping,
 )
+from cosimlib.eviction.rules import NAMED, PROVING
 from tests.cosimlib.eviction.test_gpus import random_problem as gpu_problem
 from tests.cosimlib.eviction.test_overlapping import problems as timed_problems
 from tests.cosimlib.eviction.test_solvers import frame, problems
@@ -392,15 +393,29 @@ def test_a_solver_that_changes_the_problem_is_refused(problem):
         solve(problem, spoils)
 
 
-def test_a_false_proof_in_the_name_of_a_solver_is_refused():
-    """All jobs are killed and the plan is said to be optimal, in the name of `dynamic`."""
+@pytest.mark.parametrize("name", PROVING)
+def test_a_false_proof_in_the_name_of_a_solver_is_refused(name):
+    """All jobs are killed and the plan is said to be optimal, in the name of a solver."""
     table = {"nodes": [64, 32, 32], "loss": [40.0, 8.0, 1.0]}
-    times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0]}
+    times = {"app_time": [120.0, 60.0, 300.0], "sys_time": [300.0, 200.0, 240.0], "app_wait": 0.0}
     problem = EvictionProblem(pd.DataFrame(table | times), nodes_needed=64, horizon=300)
-    best = solve_dynamic(problem)
+    best = solve(problem, name) if name in NAMED else solve_dynamic(problem)
     assert audit(best) is best
-    false = replace(best, choices=np.full_like(best.choices, KILL))
+    false = replace(best, solver=name, choices=np.full_like(best.choices, KILL))
     with pytest.raises(
-        InfeasiblePlanError, match="loses 49 node-hours; the optimum is 9: expected"
+        InfeasiblePlanError, match=r"loses [\d.]+ node-hours; the optimum is .*: expected"
     ):
         audit(false)
+
+
+def test_a_false_proof_of_gpus_is_refused():
+    refused = 0
+    for seed in range(20):
+        problem = gpu_problem(seed)
+        best = solve_gpus(problem)
+        false = replace(best, choices=np.full_like(best.choices, KILL), proven=best.proven | True)
+        if (false.loss > best.bound * 1.01).any():
+            refused += 1
+            with pytest.raises(InfeasiblePlanError, match="the optimum is"):
+                audit(false)
+    assert refused > 5
