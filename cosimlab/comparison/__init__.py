@@ -4,16 +4,16 @@ A log is one sample of what its users do, and the mean of a skewed metric over o
 little. `compare` simulates each policy on the log and on new logs drawn from it
 (`synthetic.resample`). All policies get the same logs, so differences and ratios are paired.
 
-An interval goes from the 2.5th to the 97.5th percentile of the logs drawn, after widening by the
-number of weeks (`intervals.widen`), and always includes the log's own value. It should contain the
-long-run value (of an endless log of the same users) for 95 % of logs. If the interval of a
-difference contains 0, another such log may rank the two policies in the other order: *this log
+The ends of an interval are the values of two of the logs drawn, 2.5 % of them outside at each end,
+after widening by the number of weeks (`intervals.widen`). It always includes the log's own value.
+It should contain the long-run value (of an endless log of the same users) for 95 % of logs. If the
+interval of a difference contains 0, another such log may rank the two policies in the other order: *this log
 cannot tell*. Below six whole weeks there is no interval.
 
-This was measured on five endless synthetic workloads, with some 445 logs of 8 and of 13 weeks each
+This was measured on five endless synthetic workloads, with 500 logs of 7 and of 12 weeks each
 (``python -m tests.cosimlab.comparison.coverage``, docs/intervals.md). Ratios are covered in 96 to
-100 %, on busy weeks in 87 %; mean waits in 91 to 100 %, but in 75 to 81 % where single sessions of
-users carry much of the load. Nearly all misses are intervals that lie below the truth.
+99 %, on busy weeks in 87 and 88 %; mean waits in 91 to 100 %, but in 75 to 81 % where single
+sessions of users carry much of the load. Nearly all misses are intervals that lie below the truth.
 
 - `compare`: policies side by side; `Comparison`
 - `MEASURES`: the metrics by name

@@ -52,11 +52,15 @@ WIDENING = 2.7
 """Draws above their mean are ``1 + WIDENING / √weeks`` times as far above it."""
 
 FEWEST_WEEKS, FEW_WEEKS = 6, 12
-"""Whole weeks of a log below which there are no intervals, and below which they may miss more often
-than they say."""
+"""Whole weeks of a log below which there are no intervals, and below which each ratio says how
+often such intervals miss."""
 
-MAY_MISS = "may miss up to 1 in 4; then the truth is usually worse"
-"""What intervals of fewer than `FEW_WEEKS` do, in tests (docs/intervals.md)."""
+RATIOS_MISS = "may miss up to 1 in 8"
+MISSES = (
+    "in tests, 1 in 4 missed where single users carry the load, and the truth was usually higher; "
+    "of ratios up to 1 in 8"
+)
+"""What 95 % intervals did on logs of 7 and of 12 weeks (docs/intervals.md)."""
 
 WIDE = 10.0
 """High ÷ low of an interval above which the log does not determine the value."""
@@ -133,16 +137,11 @@ class Comparison(Displayed):
         """Text on how many logs were drawn and how, what intervals mean, and what is left out."""
         if not self.has_intervals:
             return f"{_no_interval(self.weeks)}. {self.left_out}"
-        misses = f"; of {count(int(self.weeks), 'week')} they {MAY_MISS}" if self._is_short else ""
+        misses = f"; {MISSES}" if self.level == LEVEL else ""
         return (
             f"{percent(self.level)} intervals over {count(len(self.drawn), 'log')} drawn anew: "
             f"{self.logs}{misses}. {self._undetermined()}{self.left_out}"
         )
-
-    @property
-    def _is_short(self) -> bool:
-        """Whether intervals may miss more often than they say."""
-        return self.weeks < FEW_WEEKS
 
     def _undetermined(self) -> str:
         """Text on the means that the log does not determine, by measure; "" if there is none."""
@@ -190,7 +189,7 @@ class Comparison(Displayed):
         differences = pairs[pairs["quantity"] == "difference"].to_dict("records")
         ratios = pairs[pairs["quantity"] == "ratio"].to_dict("records")
         return [
-            _sentence(difference, ratio, percent(self.level), self.weeks)
+            _sentence(difference, ratio, self.level, self.weeks)
             for difference, ratio in zip(differences, ratios, strict=True)
         ]
 
@@ -381,7 +380,7 @@ def _no_interval(weeks: float) -> str:
     return f"no interval: it needs {FEWEST_WEEKS} whole weeks, and the log has {int(weeks)}"
 
 
-def _sentence(difference: dict, ratio: dict, level: str, weeks: float) -> str:
+def _sentence(difference: dict, ratio: dict, level: float, weeks: float) -> str:
     """A pair in one sentence, by its ratio where it has one."""
     policy, against, measure = (difference[name] for name in ("policy", "against", "measure"))
     quantity = (
@@ -399,14 +398,12 @@ def _sentence(difference: dict, ratio: dict, level: str, weeks: float) -> str:
     if difference["verdict"] == UNKNOWN:
         return f"{quantity}, {policy} and {against}: unknown, too few of the logs have such jobs"
     if difference["verdict"] == EQUAL:
-        return f"{quantity}, {policy} and {against}: equal in {level} of logs"
+        return f"{quantity}, {policy} and {against}: equal in {percent(level)} of logs"
     verdict = difference["verdict"]
     ending = "this log cannot tell" if verdict == CANNOT_TELL else f"{policy} is {verdict}"
-    misses = f" ({MAY_MISS})" if weeks < FEW_WEEKS else ""
-    return (
-        f"{quantity}, {policy} {sign} {against}: {on_log}, {level} interval {low} to {high}"
-        f"{misses}: {ending}"
-    )
+    misses = f" ({RATIOS_MISS})" if weeks < FEW_WEEKS and level == LEVEL and sign == "÷" else ""
+    interval = f"{percent(level)} interval {low} to {high}{misses}"
+    return f"{quantity}, {policy} {sign} {against}: {on_log}, {interval}: {ending}"
 
 
 def chosen_measures(measures: Iterable[str] | Mapping[str, Measure]) -> dict[str, Measure]:

@@ -5,9 +5,9 @@ more than there are. At each moment that is drawn, for each number of nodes and 
 solver plans an eviction of the jobs that run. All solvers get the same evictions.
 
 *Intervals.* The days of the moments are drawn anew, with replacement; all moments of a day come
-together, because mostly the same jobs run at them. The interval goes from the 2.5th to the 97.5th
-percentile of the means. It says how well the moments drawn stand for all full moments of the log.
-It says nothing about other logs.
+together, because mostly the same jobs run at them. The ends of an interval are the means of two
+draws, 2.5 % of them outside at each end. It says how well the moments drawn stand for all full
+moments of the log. It says nothing about other logs.
 
 The *optimum* is that of `solve_dynamic`, as the paper counts: waits for checkpoints add up. Solvers
 whose waits overlap (`solve_overlapping`, `solve_blocked`) may lose less.
