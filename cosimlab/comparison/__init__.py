@@ -7,8 +7,8 @@ little. `compare` simulates each policy on the log and on new logs drawn from it
 The ends of an interval are the values of two of the logs drawn, 2.5 % of them outside at each end,
 after widening by the number of weeks (`intervals.widen`). It always includes the log's own value.
 It should contain the long-run value (of an endless log of the same users) for 95 % of logs. If the
-interval of a difference contains 0, another such log may rank the two policies in the other order: *this log
-cannot tell*. Below six whole weeks there is no interval.
+interval of a difference contains 0, another such log may rank the two policies in the other order:
+*this log cannot tell*. Below six whole weeks there is no interval.
 
 This was measured on five endless synthetic workloads, with 500 logs of 7 and of 12 weeks each
 (``python -m tests.cosimlab.comparison.coverage``, docs/intervals.md). Ratios are covered in 96 to
