@@ -25,6 +25,7 @@ from cosimlab.report.page import capital, panels_chart
 from cosimlab.report.waits import CAUSES, causes_of, period_of, use_interval, wait_interval
 from cosimlab.whatif import Reason, WhatIf, compare_answers, question_of, rules, what_if
 from cosimlab.whatif.answer import size_text
+from cosimlab.whatif.changes import largest_user
 from cosimlab.whatif.evidence import NO_HELP_WAS_FALSE, ORDERED, held_on_such_logs
 from cosimlab.whatif.reasons import HELD, NO_HELP
 from cosimlib.display import count, duration, durations, percent
@@ -227,13 +228,11 @@ def _decides_idle_nodes(log: Log) -> str:
 
 def _usual(log: Log) -> list[str]:
     """Changes that are tried on every log, by a plain rule."""
-    jobs, user = log.workload.jobs, log.workload.column("user")
     questions = [*USUAL]
-    if (jobs["run_time"] > LONGEST).any():
+    if (log.workload.jobs["run_time"] > LONGEST).any():
         questions.append(LIMIT)
-    if len(user.dropna().unique()) > 1:
-        work = (jobs["nodes"] * jobs["run_time"]).groupby(user).sum()
-        questions.append(f"without=user:{work.idxmax()}")
+    if len(log.workload.column("user").dropna().unique()) > 1:
+        questions.append(f"without=user:{largest_user(log.workload)}")
     return questions
 
 

@@ -6,7 +6,7 @@ effect is the ratio of the mean waits of the two. docs/what-if.md has the rule, 
 intervals held the truth where that is known.
 
 - `what_if`: nodes, a run-time limit, users who are gone, other run times; `WhatIf`, its answer
-- `compare_answers`: which of two changes shortens waits more; `Comparison`
+- `compare_answers`: which of two changes shortens waits more; `Pair`
 - `Reason`: why there is no number, with its kind
 - `question_of`: the argument of `what_if` that a text such as ``"nodes=+10%"`` names
 - `records_of`: the record of each pool of nodes of a log, `Record`
@@ -18,7 +18,7 @@ intervals held the truth where that is known.
 from cosimlab.whatif import rules
 from cosimlab.whatif.answer import WhatIf, what_if
 from cosimlab.whatif.changes import question_of
-from cosimlab.whatif.comparing import Comparison, compare_answers
+from cosimlab.whatif.comparing import Pair, compare_answers
 from cosimlab.whatif.reasons import Reason
 from cosimlab.whatif.record import CLASSES, Classes, Record, classify, records_of
 from cosimlab.whatif.replaying import replay
@@ -26,7 +26,7 @@ from cosimlab.whatif.replaying import replay
 __all__ = [
     "CLASSES",
     "Classes",
-    "Comparison",
+    "Pair",
     "Reason",
     "Record",
     "WhatIf",

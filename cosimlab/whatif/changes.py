@@ -231,6 +231,13 @@ def _nodes_of(system: System, nodes: Any, texts: list[str]) -> dict[str, int]:
     return after
 
 
+def largest_user(workload: Workload) -> Any:
+    """The user with most node-hours; None if the log names no users."""
+    jobs, user = workload.jobs, workload.column("user")
+    work = (jobs["nodes"] * jobs["run_time"]).groupby(user).sum()
+    return work.idxmax() if len(work) else None
+
+
 def _number(before: int, nodes: Any) -> int:
     """Number of nodes after a change."""
     if isinstance(nodes, str):

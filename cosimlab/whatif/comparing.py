@@ -16,7 +16,7 @@ from cosimlab.whatif.changes import MORE_NODES
 from cosimlib import checks as check
 
 
-class Comparison(NamedTuple):
+class Pair(NamedTuple):
     """Effect of one change ÷ effect of another, on the mean wait.
 
     Parameters
@@ -32,7 +32,7 @@ class Comparison(NamedTuple):
     high: float
 
 
-def compare_answers(one: WhatIf, other: WhatIf, *, seed: int = 0) -> Comparison:
+def compare_answers(one: WhatIf, other: WhatIf, *, seed: int = 0) -> Pair:
     """Effect of one change on the mean wait ÷ that of another change of the same log.
 
     The interval adds, as squares on a log scale, the 5th and 95th percentile over 400 draws of the
@@ -65,7 +65,7 @@ def compare_answers(one: WhatIf, other: WhatIf, *, seed: int = 0) -> Comparison:
     of_nodes = one.what == other.what == MORE_NODES
     error = pair_error(effect, one.strict, of_nodes=of_nodes)
     low, high = effect - np.hypot(below, error), effect + np.hypot(above, error)
-    return Comparison(*np.exp([effect, low, high]).tolist())
+    return Pair(*np.exp([effect, low, high]).tolist())
 
 
 def pair_error(effect: float, strict: bool, *, of_nodes: bool) -> float:

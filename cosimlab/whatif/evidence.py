@@ -16,6 +16,7 @@ from cosimlab.whatif.changes import (
     SEVERAL,
     SHORTER_LIMIT,
     Change,
+    largest_user,
 )
 from cosimlib.display import percent
 from cosimlib.system import System
@@ -76,8 +77,9 @@ def held_truth_of(change: Change, workload: Workload, machine: System) -> str:
     if kind == SHORTER_LIMIT:
         return f"{LIMIT} with limits that cut at least 2 % of the jobs"
     if kind == GONE:
-        largest = _leaves_largest_user(change, workload)
-        return f"{USER} without the largest user" + f", {NOT_TRIED}" * (not largest)
+        is_largest = workload.column("user") == largest_user(workload)
+        was_tried = bool((is_largest == ~change.stays).all())
+        return f"{USER} without the largest user" + f", {NOT_TRIED}" * (not was_tried)
     factors = np.unique(change.factor)
     alike = factors.size == 1 and abs(factors[0] - TRIED_FACTOR) <= ALIKE
     return str(TIMES) if alike else f"{TIMES} at run times × {TRIED_FACTOR:g}, {NOT_TRIED}"
@@ -105,10 +107,3 @@ def _of_nodes(growth: float) -> str:
         return same[0]
     listed = " and ".join(f"{held} at {percent(each, signed=True)}" for each, held in tried.items())
     return f"{listed} nodes, {NOT_TRIED}"
-
-
-def _leaves_largest_user(change: Change, workload: Workload) -> bool:
-    """Whether just the jobs of the user with most node-hours leave."""
-    jobs, user = workload.jobs, workload.column("user")
-    work = (jobs["nodes"] * jobs["run_time"]).groupby(user).sum()
-    return len(work) > 0 and bool(((user == work.idxmax()) == ~change.stays).all())

@@ -32,9 +32,11 @@ Slurm before 24.11 (22.05 was read): planned jobs have their nodes until their l
 now is planned on these nodes for the time tried, too; jobs end in groups from the first on, without
 a bound, and the job starts when the last one of a group ends, on its nodes or not (4).
 
-Of each group Slurm asks only after 200 jobs whether to go on, which changes no answer but where the
-job fits after the last of them alone; that is left out. Whether the job fits at all by the next
-time is asked first, and a group's end is found by bisection.
+A group ends with the first job on the nodes that is followed by one whose limit is after the
+group's span (4). After 202 jobs Slurm breaks a group off, without trying the job, and goes on with
+the rest of it as the next group. That is left out: it makes no difference unless the 202nd was the
+last on the nodes. Whether the job fits at all by the next time is asked first, as then most groups
+need not be looked at.
 
 A pass takes no time here, so that bf_continue, bf_max_time and yields make no difference. Equal
 limits of running jobs are in the order of the jobs. A pass is left out while no job waits.
@@ -225,9 +227,7 @@ def _after_others(
     place = _on_common(world, _first_after(world, gone_by), 1)
     window, anchor = GROUP, (np.floor(_end_of(world, place) / GROUP) + 1) * GROUP
     while True:
-        place = _on_common(world, max(place, _last_by(world, anchor + window)), 1)
-        if place == world.clock[0].running or _end_of(world, place) > latest:
-            place = _on_common(world, _first_after(world, latest) - 1, -1)
+        place = _last_of_group(world, place, anchor + window, latest)
         end, last = _end_of(world, place), world.running[place].job
         if _count_free_by(world, row, end, last) >= one.nodes:
             break
@@ -242,6 +242,19 @@ def _after_others(
         return end
     # The last job has outlived its limit: when it ends is a guess.
     return max(now + 1, end + settings.over_time_limit + settings.kill_wait)
+
+
+@kernel
+def _last_of_group(world: World, place: int, by: float, latest: float) -> int:
+    """The place of the last job of a group that begins at a place.
+
+    It is the first on common nodes that is followed by a job whose limit is after the group's span,
+    so that its own limit may be after it. No limit is after the next time to be tried.
+    """
+    place = _on_common(world, max(place, _last_by(world, by)), 1)
+    if place == world.clock[0].running or _end_of(world, place) > latest:
+        place = _on_common(world, _first_after(world, latest) - 1, -1)
+    return place
 
 
 @kernel
