@@ -1,7 +1,7 @@
 """Register of batch policies: simulators by name; functions of yours as simulators."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, overload
 
@@ -140,6 +140,12 @@ def simulator_of(
         return name, partial(decided, policy=function, name=name, columns=columns)
     check.that("policy", policy, _takes_two(function), A_POLICY)
     return name, function
+
+
+def with_knobs_of(policy: Any) -> tuple[Any, Mapping[str, Any]]:
+    """A policy and its knobs: of a pair of both, or the policy without knobs."""
+    is_pair = isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], Mapping)
+    return policy if is_pair else (policy, {})
 
 
 def _with_knobs(name: str, function: Callable, knobs: dict[str, Any]) -> Callable:

@@ -31,7 +31,7 @@ from cosimlib.batch.simulation import function_name
 from cosimlib.display import count, duration, durations
 from cosimlib.metrics import job_groups
 from cosimlib.metrics.groups import GROUPS
-from cosimlib.policies import BUILT_IN, decided, simulator_of
+from cosimlib.policies import BUILT_IN, decided, simulator_of, with_knobs_of
 from cosimlib.schedule import Schedule
 from cosimlib.slurm import Site
 from cosimlib.slurm import simulate as simulate_slurm
@@ -376,8 +376,7 @@ def _contestant(policy: Any, label: Any, workload: Workload | None) -> Contestan
     if isinstance(policy, Site):
         label = policy.name if label is None else str(label)
         return Contestant(label, partial(_simulate_site, policy), trusted=True)
-    is_pair = isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], Mapping)
-    policy, knobs = policy if is_pair else (policy, {})
+    policy, knobs = with_knobs_of(policy)
     settings = ", ".join(f"{name}={_setting(value)}" for name, value in knobs.items())
     name, simulator = simulator_of(policy, **knobs)
     named = f"{name} ({settings})" if settings else name

@@ -65,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found.table.to_csv(chosen.table, index=False)
         if chosen.figure and found.witness is not None:
             _write(plot_witness(found.witness), Path(chosen.figure))
+        elif chosen.figure:
+            print(f"{chosen.figure} is not written: there is no witness to draw")
     except InvalidWorkloadError as error:
         print(f"{path}: {str(error).removeprefix(f'{name}: ')}", file=sys.stderr)
         return 1

@@ -18,7 +18,7 @@ from cosimlab.testing.policies import Case, as_python
 from cosimlib import checks as check
 from cosimlib.batch.orders import Prepared
 from cosimlib.display import Displayed, Facts, count
-from cosimlib.policies import simulator_of
+from cosimlib.policies import simulator_of, with_knobs_of
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.system import System
 from cosimlib.units import LATEST
@@ -94,8 +94,9 @@ class Identification(Displayed):
         decisions = count(self.decisions, "decision")
         if self.exact:
             others = len(self.exact) - 1
-            more = f"; so do {count(others, 'other rule')}: {', '.join(self.exact[1:4])}"
-            more = more.replace("so do 1", "so does 1") + (" …" if others > 3 else "")
+            do = "does" if others == 1 else "do"
+            more = f"; so {do} {count(others, 'other rule')}: {', '.join(self.exact[1:4])}"
+            more += " …" if others > 3 else ""
             made = "the only decision" if self.decisions == 1 else f"all {decisions}"
             return f"{self.best}: it makes {made}{more if others else ''}"
         first = self.table.iloc[0]
@@ -153,8 +154,9 @@ def identify(
     workload : Workload
         With requested times, for rules that plan.
     starts : array, pd.Series, Schedule, str or function, optional
-        The start of each job, seconds; or a simulator, of any form that `cosimlab.compare` takes,
-        whose schedule is judged. By default the starts that the log recorded.
+        The start of each job, seconds; or a simulator, whose schedule is judged: a policy, or a
+        pair of one and its knobs, as for `cosimlab.compare`. By default the starts that the log
+        recorded.
     system : System, optional
         By default the log's own.
     rules : names, optional
@@ -222,9 +224,10 @@ def identify(
 
 def _simulator(starts: Any, where: str) -> Callable[..., Schedule] | None:
     """The simulator, if one is given; its errors have a note that names it and the log."""
-    if not (isinstance(starts, str) or callable(starts)):
+    policy, knobs = with_knobs_of(starts)
+    if not (isinstance(policy, str) or callable(policy)):
         return None
-    name, simulator = simulator_of(starts)
+    name, simulator = simulator_of(policy, **knobs)
 
     def simulate(workload: Workload, system: System) -> Schedule:
         try:

@@ -167,6 +167,11 @@ def test_a_simulator_is_judged_on_the_smallest_log_that_shows_it():
     again = lab.identify(busy(100), no_extra, rules=["EASY", "EASY (no extra nodes)"])
     assert again.exact == ("EASY (no extra nodes)",)
     assert again.witness is None and again.smallest is None
+    pair = ("EASY", {"extra_nodes": False})
+    of_pair = lab.identify(busy(100), pair, rules=["EASY", "EASY (no extra nodes)"])
+    assert of_pair.exact == ("EASY (no extra nodes)",)
+    many = lab.identify(busy(100), "first fit")
+    assert f"so do {len(many.exact) - 1} other rules" in many.sentence()
 
 
 def test_input_that_is_no_schedule():
@@ -441,8 +446,12 @@ def test_the_command(tmp_path, capsys):
     assert "as recorded" in figure.read_text(encoding="utf-8")
     assert pd.read_csv(table)["rule"].tolist() == ["EASY"]
     three().jobs.assign(begin=[0, 10, 20]).to_csv(path, index=False)
-    assert main([str(path), "--nodes", "4", "--starts", "begin"]) == 0
-    assert capsys.readouterr().out.startswith("Identification jobs: FCFS")
+    no_witness = tmp_path / "none.html"
+    exact = [str(path), "--nodes", "4", "--starts", "begin"]
+    assert main([*exact, "--figure", str(no_witness)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Identification jobs: FCFS")
+    assert "none.html is not written: there is no witness" in printed and not no_witness.exists()
     assert main([str(path), "--nodes", "4", "--starts", "other"]) == 1
     assert "no column other; name the column of starts, as --starts NAME; the columns are" in (
         capsys.readouterr().err
