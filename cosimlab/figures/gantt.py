@@ -61,7 +61,7 @@ WITNESSED = (
     ("starts now, in one of the two only", theme.VERMILION, ""),
     ("starts now", theme.BLUE, ""),
     ("runs", theme.SKY, ""),
-    ("waits, at its earliest start", theme.YELLOW, "/"),
+    ("waits, at its earliest start or as recorded", theme.YELLOW, "/"),
 )
 """Name, color and pattern of the jobs of a witness."""
 DARK = (theme.VERMILION, theme.BLUE)
@@ -334,8 +334,8 @@ def plot_witness(witness: "Witness", *, title: str = "") -> CaptionedFigure:
     """Two Gantt charts of a decision: what the record starts at a moment, and what a rule would.
 
     Time counts from the decision. Runs are as long as the rule plans them. Jobs that wait are in
-    the order of the queue, each at its earliest start. Jobs that begin in only one of the two are
-    in another color.
+    the order of the queue, each at its earliest start, or at the recorded one where it could start
+    at once and did not. Jobs that begin in only one of the two are in another color.
 
     Parameters
     ----------
