@@ -35,7 +35,7 @@ def test_elastic_partitions_of_a_few_jobs(monkeypatch):
 
     def draw_few(self, **knobs):
         drawn = draw(self, **knobs)
-        return {n: one.keep(one.jobs.index < 150, "the first 150") for n, one in drawn.items()}
+        return {n: one.keep(one.jobs.index < 400, "the first 400") for n, one in drawn.items()}
 
     monkeypatch.setattr(cloud.Inputs, "draw", draw_few)
     shown = run_cells(ROOT / "notebooks/5-elastic.ipynb", trace="synthetic")
