@@ -98,7 +98,7 @@ def plot_winners(answer: "WhatIf", *, title: str) -> CaptionedFigure:
     picture.add_vline(x=1.0, line={"color": VERMILION, "dash": "dot"}, row=2, col=1)
     theme.style(picture, title=title, height=620, barmode="group")
     why = f"No number: {answer.reason}." if answer.reason else ""
-    whiskers = "Lines: 90 % intervals; where there is none, the error was not measured."
+    whiskers = "Lines: 90 % intervals; of hollow points the error was not measured."
     return captioned(picture, why or f"{whiskers} {_held(answer)}")
 
 
@@ -117,11 +117,12 @@ def _ratios(means: pd.DataFrame) -> go.Scatter:
     group = shown["group"].where(shown["by"] != "size", shown["group"].map(_size))
     ratio = shown["ratio"].to_numpy(np.float64)
     low, high = (shown[name].to_numpy(np.float64) for name in ("low", "high"))
+    symbol = np.where(np.isnan(low), "circle-open", "circle")
     return go.Scatter(
         x=ratio,
         y=group,
         mode="markers",
-        marker={"size": 9, "color": BLUE},
+        marker={"size": 9, "color": BLUE, "symbol": symbol},
         error_x={"type": "data", "array": high - ratio, "arrayminus": ratio - low},
         showlegend=False,
         name="ratio",

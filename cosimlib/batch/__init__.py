@@ -51,7 +51,8 @@ a function of one argument, which gets the table of all jobs, once; or of two, w
            after a job has ended are not in the table
 ========== ================================================================================
 
-Papers also call `wfp` ``"WFP3"`` and `smallest` ``"SQF"``; both names are accepted.
+Papers also call `wfp` ``"WFP3"``, `smallest` ``"SQF"``, and `shortest` ``"SPT"`` or ``"SJF"``.
+These names are accepted.
 """
 
 from cosimlib.batch.conservative import promised_starts, simulate_conservative

@@ -54,8 +54,8 @@ ORDERS = (
 )
 """Orders of the queue that have a name."""
 
-ALIASES = {"WFP3": "wfp", "SQF": "smallest"}
-"""Other names of orders, in papers."""
+ALIASES = {"WFP3": "wfp", "SQF": "smallest", "SPT": "shortest", "SJF": "shortest"}
+"""Other names of orders, in papers. `shortest` goes by requested times, as a scheduler must."""
 
 WITHOUT_REQUEST = ("submit", "smallest", "largest", "sjbf")
 """Orders that need no requested times; `sjbf` does where jobs may overtake."""

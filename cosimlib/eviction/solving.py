@@ -120,6 +120,9 @@ def solver_of(solver: Any, /, *, name: str = "", **knobs: Any) -> tuple[str, Sol
     function = partial(solver, **knobs) if knobs else solver
     needed = _needed_arguments(function)
     check.that("solver", solver, needed in (1, 2), A_SOLVER)
+    if needed == 2:
+        own = "a name that no solver of this package has, such as name='mine'"
+        check.that("name", name, name not in SOLVERS, own)
     return name, partial(_asked if needed == 2 else _planned, function, name)
 
 

@@ -54,7 +54,8 @@ def read_columns(
     ----------
     path : str or Path
         Of a file that `write_csv` or `write_parquet` wrote, or one with the columns `submit_time`,
-        `run_time` and `requested_time` in seconds, `nodes`, and any others.
+        `run_time` and `requested_time` in seconds, `nodes`, and any others. A CSV's `start_time`
+        is read as `recorded_start`, if it has no such column.
     columns : mapping of str to str, optional
         Names of a CSV's columns by ours, such as ``{"submit_time": "queued"}``. Then instants may
         be dates, and lengths may be written like ``1-02:03:04``.
@@ -108,9 +109,23 @@ def _assembled(
 
 
 def _from_csv(path: Path) -> Texts:
-    """The columns of a CSV."""
+    """The columns of a CSV; a schedule's `start_time` is what a workload calls recorded_start."""
+    data = read_bytes(path)
     expected = f"{FORMAT}, or the heading of {OTHERS}"
-    return read_csv(path, read_bytes(path), None, needed=NEEDED, format_name=expected)
+    ours_of = {} if "recorded_start" in _heading(path, data) else {"start_time": "recorded_start"}
+    return read_csv(
+        path,
+        data,
+        None,
+        needed=NEEDED,
+        format_name=expected,
+        fold=lambda field: ours_of.get(field, field),
+    )
+
+
+def _heading(path: Path, data: bytes) -> list[str]:
+    """The names of a CSV's columns, as they are written."""
+    return [field.strip() for field in next(rows_of(path, data), (1, []))[1]]
 
 
 def _renamed(path: Path, columns: Mapping[str, str]) -> Texts:
@@ -121,7 +136,7 @@ def _renamed(path: Path, columns: Mapping[str, str]) -> Texts:
         check.choice("columns", ours, sorted(known))
     ours_of = {theirs: ours for ours, theirs in columns.items()}
     data = read_bytes(path)
-    heading = [field.strip() for field in next(rows_of(path, data), (1, []))[1]]
+    heading = _heading(path, data)
     for ours, theirs in columns.items():
         if theirs not in heading:
             raise TraceError(

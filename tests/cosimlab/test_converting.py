@@ -88,6 +88,16 @@ def test_a_bad_table_is_refused(tmp_path, content, message):
     assert str(tmp_path / "x.csv") in str(error.value)
 
 
+def test_a_schedules_start_time_is_the_recorded_start(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("submit_time,start_time,run_time,nodes\n0,3,5,1\n1,4,5,1\n")
+    jobs = read_columns(path, verbose=False).jobs
+    assert jobs["recorded_start"].tolist() == [3, 4] and "start_time" not in jobs
+    path.write_text("submit_time,start_time,run_time,nodes,recorded_start\n0,3,5,1,8\n1,4,5,1,9\n")
+    jobs = read_columns(path, verbose=False).jobs
+    assert jobs["recorded_start"].tolist() == [8, 9] and jobs["start_time"].tolist() == [3, 4]
+
+
 def test_a_table_of_ones_own_has_an_account(tmp_path, capsys):
     (tmp_path / "x.csv").write_text(
         "submit_time,run_time,nodes,requested_time,recorded_start\n"

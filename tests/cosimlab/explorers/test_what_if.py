@@ -20,6 +20,8 @@ def test_controls_ask_what_if_anew():
     assert np.allclose(recorded.y, sizes["recorded"] / HOUR)
     assert np.allclose(expected.y, sizes["expected"] / HOUR)
     assert len(ratios.x) > len(sizes), "users have a ratio, too"
+    unknown = np.isnan(ratios.error_x.array)
+    assert [mark == "circle-open" for mark in ratios.marker.symbol] == unknown.tolist()
     panel.choose(limit=24.0)
     limited = lab.what_if(log, nodes="+25%", limit="24h", seed=1)
     assert panel.text.value == limited.sentence

@@ -366,6 +366,8 @@ def test_what_is_no_solver_is_refused(problem):
         solve(problem, lambda problem: 3, name="f")
     with pytest.raises(ArgumentError, match="expected the problem it was given"):
         solve(problem, lambda each: solve_greedy(each.asking(1)), name="f")
+    with pytest.raises(ArgumentError, match="name='dynamic'; expected a name that no solver of th"):
+        solve(problem, kill_all, name="dynamic")
 
 
 def test_an_error_of_your_own_solver_says_when_it_was_raised(problem):
