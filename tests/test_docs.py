@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -258,12 +259,25 @@ def reader(tmp_path, monkeypatch):
     shutil.copy(data / "slurm-24.11" / "sacct_X_parsable2_epoch.txt", tmp_path / "log.txt")
     for path in (data / "alibaba").iterdir():
         shutil.copy(path, tmp_path)
+    jobs = cs.synthetic.with_estimates(cs.synthetic.lublin(300, load=1.1, seed=1), seed=1)
+    starts = cs.simulate_easy(jobs, jobs.machine).start_time
+    recorded = replace(jobs, jobs=jobs.jobs.assign(recorded_start=starts))
+    cs.traces.write_swf(recorded, tmp_path / "my.log")
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["calendar", "nodes", "your-log"])
+@pytest.mark.parametrize("name", ["calendar", "identify", "nodes", "report", "your-log"])
 def test_the_python_of_a_page_without_outputs_runs(name, reader):
+    path = ROOT / "docs" / f"{name}.md"
+    assert pages.executed(path) == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.traces
+@pytest.mark.compiled("forecasts and replicates of a real log")
+@pytest.mark.parametrize("name", ["forecast", "intervals"] if THOROUGH else ["forecast"])
+def test_the_python_of_a_page_on_a_real_log_runs(name, trace_path):
+    trace_path("KTH-SP2-1996-2.1-cln.swf.gz")
     path = ROOT / "docs" / f"{name}.md"
     assert pages.executed(path) == path.read_text(encoding="utf-8")
 
