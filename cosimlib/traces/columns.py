@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from cosimlib import checks as check
 from cosimlib.system import NodeType, System
@@ -54,8 +55,8 @@ def read_columns(
     ----------
     path : str or Path
         Of a file that `write_csv` or `write_parquet` wrote, or one with the columns `submit_time`,
-        `run_time` and `requested_time` in seconds, `nodes`, and any others. A CSV's `start_time`
-        is read as `recorded_start`, if it has no such column.
+        `run_time` and `requested_time` in seconds, `nodes`, and any others. Seconds in
+        `start_time` are also taken as `recorded_start`, if there is no such column.
     columns : mapping of str to str, optional
         Names of a CSV's columns by ours, such as ``{"submit_time": "queued"}``. Then instants may
         be dates, and lengths may be written like ``1-02:03:04``.
@@ -101,7 +102,12 @@ def _assembled(
     path: Path,
     verbose: bool,
 ) -> Workload:
-    """The workload of a table without anything known of it."""
+    """The workload of a table without anything known of it.
+
+    A schedule's `start_time` is what a workload calls `recorded_start`.
+    """
+    if "recorded_start" not in jobs and is_numeric_dtype(jobs.get("start_time")):
+        jobs = jobs.assign(recorded_start=jobs["start_time"].astype(np.float64))
     if "recorded_start" in jobs:
         start = known_start(jobs["recorded_start"], jobs["submit_time"], account)
         jobs = jobs.assign(recorded_start=start)
@@ -109,23 +115,9 @@ def _assembled(
 
 
 def _from_csv(path: Path) -> Texts:
-    """The columns of a CSV; a schedule's `start_time` is what a workload calls recorded_start."""
-    data = read_bytes(path)
+    """The columns of a CSV."""
     expected = f"{FORMAT}, or the heading of {OTHERS}"
-    ours_of = {} if "recorded_start" in _heading(path, data) else {"start_time": "recorded_start"}
-    return read_csv(
-        path,
-        data,
-        None,
-        needed=NEEDED,
-        format_name=expected,
-        fold=lambda field: ours_of.get(field, field),
-    )
-
-
-def _heading(path: Path, data: bytes) -> list[str]:
-    """The names of a CSV's columns, as they are written."""
-    return [field.strip() for field in next(rows_of(path, data), (1, []))[1]]
+    return read_csv(path, read_bytes(path), None, needed=NEEDED, format_name=expected)
 
 
 def _renamed(path: Path, columns: Mapping[str, str]) -> Texts:
@@ -136,7 +128,7 @@ def _renamed(path: Path, columns: Mapping[str, str]) -> Texts:
         check.choice("columns", ours, sorted(known))
     ours_of = {theirs: ours for ours, theirs in columns.items()}
     data = read_bytes(path)
-    heading = _heading(path, data)
+    heading = [field.strip() for field in next(rows_of(path, data), (1, []))[1]]
     for ours, theirs in columns.items():
         if theirs not in heading:
             raise TraceError(

@@ -92,7 +92,9 @@ def test_a_schedules_start_time_is_the_recorded_start(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("submit_time,start_time,run_time,nodes\n0,3,5,1\n1,4,5,1\n")
     jobs = read_columns(path, verbose=False).jobs
-    assert jobs["recorded_start"].tolist() == [3, 4] and "start_time" not in jobs
+    assert jobs["recorded_start"].tolist() == jobs["start_time"].tolist() == [3, 4]
+    path.write_text("submit_time,start_time,run_time,nodes\n0,early,5,1\n1,late,5,1\n")
+    assert "recorded_start" not in read_columns(path, verbose=False).jobs
     path.write_text("submit_time,start_time,run_time,nodes,recorded_start\n0,3,5,1,8\n1,4,5,1,9\n")
     jobs = read_columns(path, verbose=False).jobs
     assert jobs["recorded_start"].tolist() == [8, 9] and jobs["start_time"].tolist() == [3, 4]
