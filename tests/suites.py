@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 AT_NIGHT = frozenset(
     (
-        *ROOT.glob("notebooks/[3456]-*.ipynb"),
+        *ROOT.glob("notebooks/[1-6]-*.ipynb"),
         *ROOT.glob("notebooks/explore/*.ipynb"),
         *(
             ROOT / "notebooks" / "recipes" / f"{name}.ipynb"
@@ -68,15 +68,16 @@ AT_NIGHT = frozenset(
 """Notebooks in kernels, and explorers in JupyterLab, that take long: in a thorough run only.
 
 Otherwise the cells of these notebooks run in this process: those of papers on small experiments
-(`tests/notebooks/test_small_notebooks.py`, `tests/papers/test_bursts.py`), those of recipes on a
-log (`tests/notebooks/test_recipes.py`), those of explorers in `tests/notebooks/test_explorers.py`.
+(`tests/notebooks/test_small_notebooks.py`, `tests/papers/test_tang2011_experiment.py`,
+`tests/papers/test_bursts.py`), those of recipes on a log (`tests/notebooks/test_recipes.py`), those
+of explorers in `tests/notebooks/test_explorers.py`.
 And `tests/cosimlab/browser` opens the explorers with most on their pages in the app.
 """
 
 LONGEST = (
-    *ROOT.glob("notebooks/[127]-*.ipynb"),
-    *(ROOT / "tests" / "cosimlab" / "browser" / f"test_{name}.py" for name in ("layout", "app")),
+    ROOT / "tests" / "cosimlab" / "browser" / "test_app.py",
     ROOT / "tests" / "notebooks" / "test_small_notebooks.py",
+    *ROOT.glob("notebooks/7-*.ipynb"),
 )
 """Long files of few tests. They run first, so that at the end no process waits for one."""
 

@@ -1,4 +1,7 @@
-"""The app in a real browser: links lead to explorers without code, which take a reader's log."""
+"""The app in a real browser: links lead to explorers without code, which take a reader's log.
+
+What an explorer says is on a laptop's screen at once: controls, figure, legend, line of text.
+"""
 
 import re
 import shutil
@@ -7,8 +10,29 @@ import urllib.request
 
 import pytest
 
+from cosimlab.explorers.app import PAGES
 from tests.cosimlab.browser import lab
-from tests.suites import ROOT
+from tests.suites import ROOT, THOROUGH
+
+LAPTOP = {"width": 1366, "height": 768}
+FULLEST = ("ondemand", "timesharing")
+"""The explorers with most on their pages; at night all of them are opened."""
+TITLES = {"ondemand": "^dynamic, day .* node-hours per burst$"}
+"""What a figure says before anything is moved; of the others, that it says anything."""
+
+PARTS = """() => {
+  const ends = selector => [...document.querySelectorAll(selector)].map(one => {
+    const box = one.getBoundingClientRect();
+    return [box.left, box.top, box.right, box.bottom];
+  }).filter(box => box[2] > box[0]);
+  return {
+    controls: ends('.widget-dropdown, .widget-hslider'),
+    figure: ends('.js-plotly-plot .main-svg'),
+    axes: ends('.js-plotly-plot [class$="tick"] text, .js-plotly-plot [class$="title"]'),
+    legend: ends('.js-plotly-plot .legend'),
+    text: ends('.explorer-text').slice(0, 1),
+  };
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +77,6 @@ def test_the_front_page_leads_to_an_explorer_that_moves_and_takes_a_log(blank_pa
     bad.write_text("nothing\n")
     choose(page, bad)
     expect(page.get_by_text(re.compile(r"<b>no log\.swf cannot be shown: "))).to_be_visible()
-    page.goto(f"{app}/voila/render/ondemand.ipynb", timeout=lab.COLD)
-    expect(page.locator(".gtitle")).to_have_text(
-        re.compile("^dynamic, day .* node-hours per burst$"), timeout=lab.COLD
-    )
-    page.screenshot(path=tmp_path / "ondemand.png")
 
 
 @pytest.mark.browser
@@ -112,3 +131,28 @@ def test_an_answer_is_pinned_copied_and_saved(blank_page, app, tmp_path):
     page.get_by_role("button", name="unpin").click()
     expect(titles).to_have_count(1)
     expect(compared).to_have_count(0)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES if THOROUGH else FULLEST)
+def test_controls_figure_and_text_are_on_a_laptop_s_screen_at_once(blank_page, app, tmp_path, name):
+    from playwright.sync_api import expect
+
+    page = blank_page
+    page.set_viewport_size(LAPTOP)
+    page.goto(f"{app}/voila/render/{name}.ipynb?token={lab.TOKEN}", timeout=lab.COLD)
+    title = re.compile(TITLES.get(name, ".{4}"))
+    expect(page.locator(".gtitle").first).to_have_text(title, timeout=lab.COLD)
+    if name != "advise":
+        choose(page, shutil.copy(ROOT / "tests/data/zoo/two-sizes.swf.gz", tmp_path))
+        page.get_by_text(re.compile("^shown: ")).wait_for(timeout=lab.COLD)
+    page.wait_for_timeout(2000)
+    page.screenshot(path=tmp_path / f"{name}.png")
+    parts = page.evaluate(PARTS)
+    assert parts["controls"] and parts["figure"] and parts["axes"] and parts["text"]
+    for part, boxes in parts.items():
+        for left, top, right, bottom in boxes:
+            inside = left >= 0 and top >= 0 and right <= LAPTOP["width"] + 1
+            assert inside and bottom <= LAPTOP["height"] + 1, (part, left, top, right, bottom)
+    lowest = max(bottom for *_, bottom in parts["figure"])
+    assert all(bottom <= lowest + 1 for *_, bottom in parts["axes"] + parts["legend"]), "cut off"
