@@ -1,5 +1,6 @@
 """`identify` names the rule of a schedule, or shows with few jobs that it is none of them."""
 
+import functools
 import itertools
 import random
 import sys
@@ -47,6 +48,7 @@ def three(nodes=(3, 4, 1), last=9):
     return cs.Workload(pd.DataFrame(times | {"nodes": list(nodes)}), "three jobs")
 
 
+@functools.cache
 def busy(n=300, seed=1):
     """A log with queues, in whole seconds."""
     jobs = cs.synthetic.with_estimates(cs.synthetic.lublin(n, load=1.1, seed=seed), seed=seed).jobs
@@ -621,7 +623,7 @@ def test_mutants_of_easy_are_caught_with_a_small_witness():
     logs = [log(drawn) for _ in range(10_000 if THOROUGH else 150)]
     first = logs[: 1_000 if THOROUGH else 150]
     equal, impossible, sizes = [], [], {}
-    for seed, one in running_mutants(200 if THOROUGH else 15, first):
+    for seed, one in running_mutants(200 if THOROUGH else 10, first):
         differs = first_difference(one, plain, logs)
         if differs is None:
             equal.append(seed)
@@ -637,4 +639,4 @@ def test_mutants_of_easy_are_caught_with_a_small_witness():
     if THOROUGH:
         assert (len(sizes), len(impossible), len(equal)) == (145, 41, 14)
     else:
-        assert len(sizes) >= 9
+        assert len(sizes) >= 6

@@ -1,6 +1,5 @@
 """Which limit makes jobs wait: known limits are found, and none where there is none."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -47,25 +46,26 @@ def random_log(seed: int, jobs: int = 6_000) -> Workload:
     return replace(log, jobs=log.jobs.assign(**{k: v.astype(str) for k, v in columns.items()}))
 
 
-def limited(most: int, of_nodes: bool) -> Callable[[Any], Any]:
-    """First fit among the jobs whose user (queue, ...) stays below a number of jobs or nodes."""
+@numba.njit
+def limited(state: Any) -> Any:
+    """First fit among the jobs whose user (queue, ...) stays below a number of jobs or nodes.
 
-    @numba.njit
-    def decide(state: Any) -> Any:
-        starts, free = [], state.free_nodes
-        waiting, active = state.waiting.columns[0], state.running.columns[0]
-        held = np.zeros(int(max(waiting.max(), np.append(active, 0.0).max())) + 1)
-        for place, user in enumerate(active):
-            held[int(user)] += state.running.nodes[place] if of_nodes else 1
-        for position, nodes in enumerate(state.waiting.nodes):
-            user, more = int(waiting[position]), nodes if of_nodes else 1
-            if nodes <= free and held[user] + more <= most:
-                starts.append(position)
-                free -= nodes
-                held[user] += more
-        return starts
-
-    return decide
+    The first column is whose job it is, the second the limit, the third whether it is of nodes:
+    as constants of the function, each limit would be another function to compile.
+    """
+    starts, free = [], state.free_nodes
+    waiting, active = state.waiting.columns[0], state.running.columns[0]
+    held = np.zeros(int(max(waiting.max(), np.append(active, 0.0).max())) + 1)
+    most, of_nodes = state.waiting.columns[1][0], state.waiting.columns[2][0] == 1
+    for place, user in enumerate(active):
+        held[int(user)] += state.running.nodes[place] if of_nodes else 1
+    for position, nodes in enumerate(state.waiting.nodes):
+        user, more = int(waiting[position]), nodes if of_nodes else 1
+        if nodes <= free and held[user] + more <= most:
+            starts.append(position)
+            free -= nodes
+            held[user] += more
+    return starts
 
 
 @numba.njit
@@ -77,11 +77,11 @@ def fair_share(state: Any) -> Any:
     for place, user in enumerate(active):
         held[int(user)] += state.running.nodes[place]
     shares = np.array([held[int(user)] for user in waiting])
-    for position in np.argsort(shares, kind="mergesort"):
-        nodes = state.waiting.nodes[position]
-        if nodes <= free:
-            starts.append(position)
-            free -= nodes
+    for share in range(int(shares.max()) + 1):
+        for position, nodes in enumerate(state.waiting.nodes):
+            if shares[position] == share and nodes <= free:
+                starts.append(position)
+                free -= nodes
     return starts
 
 
@@ -96,7 +96,9 @@ def under_limit(log: Workload, by: str, of: str, most: int) -> Schedule:
     """The schedule of a log under a limit."""
     if of == "nodes":
         log = log.keep(log.jobs["nodes"] <= most, "wider than the limit")
-    return simulate(log, log.machine, limited(most, of == "nodes"), columns=[by])
+    known = replace(log, jobs=log.jobs.assign(most=most, of_nodes=int(of == "nodes")))
+    run = simulate(known, log.machine, limited, columns=[by, "most", "of_nodes"])
+    return replace(run, workload=log)
 
 
 LIMITS = [("user", "jobs", 8), ("user", "jobs", 3), ("queue", "jobs", 6)]
