@@ -66,6 +66,14 @@ class JobType(NamedTuple):
     arar: float
 
 
+class Arrivals(NamedTuple):
+    """The submissions of one type: rows of a table (bool), points, and weights of half hours."""
+
+    rows: np.ndarray
+    points: np.ndarray
+    day: Gamma
+
+
 BATCH = JobType(
     0.2927, 0.6686, 1.2, 5.0, 7.0, 0.875,
     Gamma(6.57, 0.823), Gamma(639.1, 0.0156), -0.003, 0.6986,
@@ -124,11 +132,12 @@ def lublin(
     kinds = {"batch": BATCH, "interactive": INTERACTIVE} if types else {"any": TYPELESS}
     streams = [_stream(kind, name, int(jobs), int(nodes), rng) for name, kind in kinds.items()]
     table = pd.concat(streams, ignore_index=True)
-    table["submit_time"] = _submissions(table, kinds, 1.0)
+    table["submit_time"] = _submissions(_arrivals(table, kinds), 1.0)
     table = table.sort_values("submit_time", kind="stable", ignore_index=True)[: int(jobs)]
     if load is not None and jobs > 1:
         span = float(table["nodes"] @ table["run_time"]) / (load * nodes)
-        table["submit_time"] = _submissions(table, kinds, _gap_factor(table, kinds, span))
+        factor = _gap_factor(table, kinds, span)
+        table["submit_time"] = _submissions(_arrivals(table, kinds), factor)
         table = table.sort_values("submit_time", kind="stable", ignore_index=True)
     table["submit_time"] = np.floor(table["submit_time"])
     columns = ["submit_time", "run_time", "nodes", *(["queue"] if types else [])]
@@ -187,12 +196,21 @@ def _redrawn(n: int, longest: float, draw: Callable[[np.ndarray], np.ndarray]) -
     return values
 
 
-def _submissions(table: pd.DataFrame, kinds: dict[str, JobType], factor: float) -> np.ndarray:
-    """Submissions in seconds from midnight, interarrival times scaled by `factor`."""
-    seconds = np.empty(len(table))
+def _arrivals(table: pd.DataFrame, kinds: dict[str, JobType]) -> list[Arrivals]:
+    """The submissions of each type of jobs."""
+    points = table["points"].to_numpy()
+    found = []
     for name, kind in kinds.items():
-        stream = (table["queue"] == name).to_numpy()
-        seconds[stream] = _clock_time(table["points"].to_numpy()[stream] * factor, kind.day)
+        rows = (table["queue"] == name).to_numpy()
+        found.append(Arrivals(rows, points[rows], kind.day))
+    return found
+
+
+def _submissions(arrivals: list[Arrivals], factor: float) -> np.ndarray:
+    """Submissions in seconds from midnight, interarrival times scaled by `factor`."""
+    seconds = np.empty(arrivals[0].rows.size)
+    for rows, points, day in arrivals:
+        seconds[rows] = _clock_time(points * factor, day)
     return seconds
 
 
@@ -217,12 +235,12 @@ def _half_hours(day: Gamma) -> np.ndarray:
 
 def _gap_factor(table: pd.DataFrame, kinds: dict[str, JobType], span: float) -> float:
     """The factor of interarrival times for `span` seconds from first to last submission."""
-    ends = table.groupby("queue").nth([0, -1])
+    ends = _arrivals(table.groupby("queue").nth([0, -1]), kinds)
     low = high = 1.0
-    while np.ptp(_submissions(ends, kinds, low)) > span:
+    while np.ptp(_submissions(ends, low)) > span:
         low /= 2
-    while np.ptp(_submissions(ends, kinds, high)) < span:
+    while np.ptp(_submissions(ends, high)) < span:
         high *= 2
     return shapes.bisect(
-        lambda factor: bool(np.ptp(_submissions(ends, kinds, factor)) < span), low, high, 50
+        lambda factor: bool(np.ptp(_submissions(ends, factor)) < span), low, high, 50
     )[1]
