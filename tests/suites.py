@@ -75,11 +75,14 @@ And `tests/cosimlab/browser` opens the explorers with most on their pages in the
 """
 
 LONGEST = (
-    ROOT / "tests" / "cosimlab" / "browser" / "test_app.py",
     ROOT / "tests" / "notebooks" / "test_small_notebooks.py",
     *ROOT.glob("notebooks/7-*.ipynb"),
 )
-"""Long files of few tests. They run first, so that at the end no process waits for one."""
+"""Long files of few tests. They run first, so that at the end no process waits for one.
+
+They also compile the kernels of most rooms: the explorers in the browser, which come later, find
+these on disk and need not compile them at the same time.
+"""
 
 SUITES = {
     "strict": ("notebooks/[!i]*.ipynb", "notebooks/recipes/*.ipynb"),

@@ -232,6 +232,14 @@ def lean_draws(
     return np.array(rows)
 
 
+def lean_logs(
+    kind: str, logs: int, weeks: int, replicates: int, policies: Iterable[str] = POLICIES
+) -> Draws:
+    """What `draws` gives, by `lean_draws`: replicates are in another order."""
+    drawn = [lean_draws(kind, seed, weeks, replicates, policies) for seed in range(logs)]
+    return Draws(np.array([rows[0] for rows in drawn]), np.array([r[1:] for r in drawn]), weeks - 1)
+
+
 def _mean_waits(
     log: Workload, jobs: JobArrays, margin: float, policies: Iterable[str]
 ) -> list[float]:
@@ -303,11 +311,7 @@ def false_alarms(kind: str, logs: int, weeks: int, replicates: int = REPLICATES)
 
     The ratio is 1 in the long run, so a verdict other than "cannot tell" is a false alarm.
     """
-    drawn = [lean_draws(kind, seed, weeks, replicates, CHANCE) for seed in range(logs)]
-    found = Draws(
-        np.array([rows[0] for rows in drawn]), np.array([r[1:] for r in drawn]), weeks - 1
-    )
-    table = intervals(found, [*CHANCE])
+    table = intervals(lean_logs(kind, logs, weeks, replicates, CHANCE), [*CHANCE])
     ratios = table[table["quantity"] == "ratio"]
     verdicts = {each: int((ratios["verdict"] == each).sum()) for each in VERDICTS}
     return pd.Series(

@@ -11,15 +11,19 @@ from tests.cosimlab.comparison.coverage import (
     draws,
     false_alarms,
     lean_draws,
+    lean_logs,
     true_waits,
 )
 
 
 @pytest.mark.compiled("hundreds of logs need compiled kernels")
 def test_intervals_cover_the_truth_and_percentiles_alone_are_narrower():
-    """With 19 replicates an interval is from the least to the most, and its level is 90 %."""
+    """With 19 replicates an interval is from the least to the most, and its level is 90 %.
+
+    Lean draws are those of `compare`, see below.
+    """
     truth = true_waits("steady", 200, 4).mean(axis=0)
-    table = coverage(draws("steady", 12, 8, 19), truth)
+    table = coverage(lean_logs("steady", 12, 8, 19), truth)
     # Of 12 intervals of 90 %, 7 or fewer cover in four of a thousand cases.
     assert (table["covered"] > 7 / 12).all() and (table["covered"] >= table["percentiles"]).all()
     assert (table["width"] > table["plain width"]).all() and (table["outside"] == 0).all()

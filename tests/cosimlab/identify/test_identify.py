@@ -131,7 +131,8 @@ def test_every_rule_is_true_of_its_own_schedule(name):
 @pytest.mark.compiled("a hundred rules on 300 jobs")
 def test_the_plainest_of_equal_rules_is_named():
     workload = busy()
-    for name in ("FCFS", "EASY", "EASY (per event, wfp)", "conservative"):
+    names = ("FCFS", "EASY", "EASY (per event, wfp)", "conservative")
+    for name in names if THOROUGH else names[1::2]:
         rule = RULES[name]
         found = lab.identify(workload, rule.simulated(workload, workload.machine))
         assert found.best == name

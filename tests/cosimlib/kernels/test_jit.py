@@ -162,20 +162,20 @@ def test_an_edit_in_another_package_is_noticed_and_so_is_one_in_ours(house):
 
 
 @compiled
-@pytest.mark.parametrize(("suffix", "left"), [("nbi", 0), ("nbi", 50), ("nbc", 50)])
-def test_damaged_files_of_the_cache_are_compiled_again_and_replaced(house, suffix, left):
+def test_damaged_files_of_the_cache_are_compiled_again_and_replaced(house):
     folder = run(house)[3]
-    damaged = list((house / "cosimlib" / "__pycache__").rglob(f"*.{suffix}"))
-    assert len(damaged) == 1, "of the kernel that Python calls; others are within it"
-    for path in damaged:
-        path.write_bytes(path.read_bytes()[:left])
-    output, warnings = printed(house, SCRIPT)
-    assert output.startswith("41|0|1|")
-    assert warnings.count("UserWarning") == 1
-    assert f"the cache of kernels in {folder} cannot be used" in warnings
-    output, warnings = printed(house, SCRIPT)
-    assert output.startswith("41|1|0|")
-    assert warnings == ""
+    for suffix, left in (("nbi", 0), ("nbi", 50), ("nbc", 50)):
+        damaged = list((house / "cosimlib" / "__pycache__").rglob(f"*.{suffix}"))
+        assert len(damaged) == 1, "of the kernel that Python calls; others are within it"
+        for path in damaged:
+            path.write_bytes(path.read_bytes()[:left])
+        output, warnings = printed(house, SCRIPT)
+        assert output.startswith("41|0|1|"), (suffix, left)
+        assert warnings.count("UserWarning") == 1
+        assert f"the cache of kernels in {folder} cannot be used" in warnings
+        output, warnings = printed(house, SCRIPT)
+        assert output.startswith("41|1|0|"), (suffix, left)
+        assert warnings == ""
 
 
 @compiled
