@@ -68,7 +68,7 @@ def _timesharing(*kinds: str) -> str:
     claims.judge(hofmeyr2016.samples(runs, some=True))
     table = claims.table()
     table = table[table["claim"].isin(claims.verdicts)]
-    for span in (plan[kind].span for kind in kinds):
+    for span in {plan[kind].span for kind in kinds}:
         days = f"{span.days:g} days,"
         named = f"{days} of which {span.warm_up:g} do not count,"
         table = table.assign(data=table["data"].str.replace(days, named))
