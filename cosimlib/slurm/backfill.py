@@ -51,6 +51,7 @@ from cosimlib.slurm.preemption import has_node_of, list_candidates, make_room, m
 from cosimlib.slurm.selection import (
     LAST,
     NOBODY,
+    NOWHERE,
     choose,
     count_common,
     row_of,
@@ -77,10 +78,11 @@ def run_backfill(world: World, now: float) -> None:
     begun = clock.starts
     clock.plans += 1
     clock.tested = 0
+    last = _last_that_may_act(world, clock.waiting - 1, 0, now)
     for place in range(clock.waiting):
         job = world.queue[place]
         one = world.jobs[job]
-        if clock.tested >= settings.bf_max_job_test:
+        if place > last or clock.tested >= settings.bf_max_job_test:
             break
         if one.eligible_time > now or exceeded(world.ledger, one, START) >= 0:
             continue
@@ -94,8 +96,49 @@ def run_backfill(world: World, now: float) -> None:
             break
         if settings.bf_max_job_start and clock.starts - begun >= settings.bf_max_job_start:
             break
+        last = _last_that_may_act(world, last, place + 1, now)
     if clock.starts > begun:
         drop_started(world)
+
+
+@kernel
+def _last_that_may_act(world: World, last: int, first: int, now: float) -> int:
+    """The last place of the queue, from one place back to another, whose job may act; else −1."""
+    if world.settings[0].plans_all:
+        return last
+    for place in range(last, first - 1, -1):
+        if _may_act(world, world.jobs[world.queue[place]], now):
+            return place
+    return NOWHERE
+
+
+@kernel
+def _may_act(world: World, one: np.record, now: float) -> bool:
+    """Whether a job could start now, or stop others, if all jobs before it were passed over."""
+    if one.eligible_time > now or exceeded(world.ledger, one, START) >= 0:
+        return False
+    if world.settings[0].preempts and world.preempts[one.rung].any():
+        return True
+    row = row_of(world.machine, one.request)
+    if world.machine.rows[row].fitting < one.nodes or exceeded(world.ledger, one, SIZE) >= 0:
+        return False
+    return _is_free(world, row, one.nodes, now, now + one.limit)
+
+
+@kernel
+def _is_free(world: World, row: int, nodes: int, now: float, end: float) -> bool:
+    """Whether so many nodes on which a request fits now are free in the map until a time."""
+    plan, slot = world.map, 0
+    for number in range(plan.found.size):
+        plan.found[number] = world.machine.fits[row, number]
+    while plan.slots[slot].begin <= end:
+        if plan.slots[slot].end > now:
+            if count_common(plan.found, plan.free[slot], plan.found) < nodes:
+                return False
+        slot = plan.slots[slot].next
+        if slot == 0:
+            break
+    return True
 
 
 @kernel

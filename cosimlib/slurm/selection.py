@@ -42,8 +42,8 @@ PLACE = record_type(floats="end memory", integers="node job next is_gone cores g
 
 `is_gone` while it is asked what would be if the job had stopped: then it is not counted as used.
 """
-ROW = record_type(integers="request position")
-"""Whose times a row has, and how much of the list of changes it has seen."""
+ROW = record_type(integers="request position fitting")
+"""Whose times a row has, how much of the list of changes it has seen, on how many nodes it fits."""
 RUN = record_type(integers="first last nodes cores weight")
 COUNT = record_type(integers="changes chosen is_before_26_05")
 """Lengths of `changed` and `chosen`, and the release."""
@@ -170,12 +170,14 @@ def row_without(machine: Machine, number: int) -> int:
 def _look(machine: Machine, number: int, row: int, node: int) -> None:
     """Set when a request fits on a node."""
     machine.times[row, node] = np.nan
+    machine.rows[row].fitting -= has(machine.fits[row], node)
     exclude(machine.fits[row], node)
     if has(machine.eligible[number], node):
         time, last = time_of(machine, number, node)
         machine.times[row, node], machine.lasts[row, node] = time, last
         if time == -np.inf:
             include(machine.fits[row], node)
+            machine.rows[row].fitting += 1
 
 
 @kernel

@@ -179,6 +179,7 @@ def plan(
         planned) and `nodes`, a tuple of numbers.
     """
     world, _ = world_of(workload, site)
+    world.settings[0].plans_all = 1
     jobs = world.jobs
     now = float(jobs.submit_time.max()) if now is None else now
     if running is not None:
