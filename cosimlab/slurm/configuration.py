@@ -1,8 +1,8 @@
 """slurm.conf, gres.conf and ``scontrol show config`` as nodes, partitions and options of a site.
 
 Read are: Include, lines that end in a backslash, comments, names in any case, DEFAULT lines of
-nodes and partitions (a later one changes what it names), and ranges such as ``n[01-16]``. The
-options themselves are those of `cosimlib.slurm.settings`.
+nodes and partitions (a later one changes what it names), sets of nodes (``NodeSet=``, by their names
+or a feature) as partitions name them, and ranges such as ``n[01-16]``. The options themselves are those of `cosimlib.slurm.settings`.
 """
 
 import re
@@ -37,7 +37,8 @@ class Line:
 class Machine:
     """Nodes and partitions as they are read, and what of the nodes' lines is not followed.
 
-    `uncounted` has the generic resources of each node whose number gres.conf tells.
+    `uncounted` has the generic resources of each node whose number gres.conf tells, `node_sets` the
+    options of each line of a set of nodes, and its place.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -46,6 +47,7 @@ class Machine:
     node_defaults: dict[str, str] = field(default_factory=dict)
     partition_defaults: dict[str, tuple[str, str]] = field(default_factory=dict)
     partitions: dict[str, tuple[dict[str, tuple[str, str]], str]] = field(default_factory=dict)
+    node_sets: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
 
 
 def lines_of(path: Path, depth: int = 0) -> Iterator[Line]:
@@ -147,10 +149,19 @@ def _take(machine: Machine, line: Line, options: list[tuple[str, str, str]]) -> 
         else:
             before = machine.partitions.get(value, (machine.partition_defaults, ""))[0]
             machine.partitions[value] = (before | rest, line.place)
-    elif kind in ("nodeset", "downnodes", "frontendname"):
-        if kind != "frontendname":
-            texts = " ".join(f"{name}={each}" for name, each in line.pairs)
-            options.append((line.place, first, texts.partition("=")[2]))
+    elif kind == "nodeset":
+        given = {plain(name): each for name, each in line.pairs[1:]}
+        if not given or not given.keys() <= {"nodes", "feature"}:
+            raise TraceError(
+                f"{line.place}: NodeSet={value} {' '.join(given)}; expected Nodes= or Feature= after "
+                "the name; mend the line"
+            )
+        machine.node_sets[value] = (given, line.place)
+    elif kind == "downnodes":
+        texts = " ".join(f"{name}={each}" for name, each in line.pairs)
+        options.append((line.place, first, texts.partition("=")[2]))
+    elif kind == "frontendname":
+        return
     else:
         options += [(line.place, name, each) for name, each in line.pairs]
 
@@ -239,12 +250,34 @@ def _with_partitions(site: Site, machine: Machine) -> Site:
         one = Partition(name)
         for key, (written, value) in options.items():
             if key == "nodes":
+                value = _without_sets(value, machine)
                 one = replace(one, nodes=_rows(value, row, place, name))
             else:
                 one, new = checked(place, set_of_partition, one, written, value, place)
                 notes += new
         partitions[name] = one
     return replace(site, partitions=partitions, not_modeled=tuple(notes))
+
+
+def _without_sets(text: str, machine: Machine) -> str:
+    """A list of nodes, with the names of their nodes in the place of sets of nodes."""
+    names: list[str] = []
+    for name in [] if text.upper() == "ALL" else expand_hosts(text):
+        given, place = machine.node_sets.get(name, ({}, ""))
+        if not given:
+            names.append(name)
+            continue
+        listed = expand_hosts(given["nodes"]) if "nodes" in given else []
+        unknown = [each for each in listed if each not in machine.nodes]
+        if unknown:
+            raise TraceError(
+                f"{place}: NodeSet={name} Nodes={unknown[0]}; expected nodes that a line NodeName= "
+                "has; add their line, or the file with it (Include)"
+            )
+        feature = given.get("feature")
+        names += listed
+        names += [one.name for one in machine.nodes.values() if feature in one.features]
+    return ",".join(names) or text
 
 
 def _rows(text: str, row: dict[str, int], place: str, partition: str) -> tuple[int, ...]:

@@ -40,12 +40,34 @@ need not be looked at.
 
 A pass takes no time here, so that bf_continue, bf_max_time and yields make no difference. Equal
 limits of running jobs are in the order of the jobs. A pass is left out while no job waits.
+
+Where a pass may end earlier
+----------------------------
+Plans are made anew in each pass. So all that a pass leaves behind are the jobs that it starts and
+those that it stops for others. It may end as soon as no job further down the queue can do either;
+what it would plan from there on, nobody sees. A job *may act* if all of these hold:
+
+- Its `eligible_time` has come, and no limit is in its way.
+- It fits now on enough nodes, and these are free in the map from now to its limit. Or it may
+  preempt others: then the map and the nodes are not asked.
+
+During a pass, jobs start and plans are made. Both only take nodes and use up limits, so that a job
+that may not act may not act later in this pass either. The numbers of jobs tested, of a user and of
+a partition can only keep more jobs from acting. So it is enough to know the last place of the queue
+whose job may act. After each job that was looked at, this place is looked for again, from where it
+was towards the front. The order of the queue does not change during a pass. Nothing is kept from
+one pass to the next, so that neither ages nor fair shares matter. `plan` asks for all plans, and
+its pass does not end early.
+
+In the same way a later time (2) needs no nodes to be listed if the job does not fit by the next
+time on the nodes that are free in the map. This is asked of new releases without preemption, where
+(4) asks the same, and of jobs that were tested before, as tested jobs are counted (8).
 """
 
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
-from cosimlib.slurm.bits import WORD, ZERO, exclude, has, size_of
+from cosimlib.slurm.bits import WORD, ZERO, exclude, has, keep_common, size_of
 from cosimlib.slurm.limits import SIZE, START, exceeded
 from cosimlib.slurm.preemption import has_node_of, list_candidates, make_room, mark
 from cosimlib.slurm.selection import (
@@ -104,36 +126,36 @@ def run_backfill(world: World, now: float) -> None:
 @kernel
 def _last_that_may_act(world: World, last: int, first: int, now: float) -> int:
     """The last place of the queue, from one place back to another, whose job may act; else −1."""
-    if world.settings[0].plans_all:
+    settings, jobs, queue = world.settings[0], world.jobs, world.queue
+    rows, counts = world.machine.rows, world.machine.counts
+    if settings.plans_all:
         return last
     for place in range(last, first - 1, -1):
-        if _may_act(world, world.jobs[world.queue[place]], now):
+        one = jobs[queue[place]]
+        if one.eligible_time > now:
+            continue
+        if settings.preempts and world.preempts[one.rung].any():
+            return place
+        row = one.request % (rows.size - 1)
+        if rows[row].request != one.request or rows[row].position != counts[0].changes:
+            row_of(world.machine, one.request)
+        if rows[row].fitting >= one.nodes and _may_start(world, one, row, now):
             return place
     return NOWHERE
 
 
 @kernel
-def _may_act(world: World, one: np.record, now: float) -> bool:
-    """Whether a job could start now, or stop others, if all jobs before it were passed over."""
-    if one.eligible_time > now or exceeded(world.ledger, one, START) >= 0:
+def _may_start(world: World, one: np.record, row: int, now: float) -> bool:
+    """Whether a job could start now, if all jobs before it were passed over."""
+    plan, slot, end = world.map, 0, now + one.limit
+    if exceeded(world.ledger, one, START) >= 0 or exceeded(world.ledger, one, SIZE) >= 0:
         return False
-    if world.settings[0].preempts and world.preempts[one.rung].any():
-        return True
-    row = row_of(world.machine, one.request)
-    if world.machine.rows[row].fitting < one.nodes or exceeded(world.ledger, one, SIZE) >= 0:
-        return False
-    return _is_free(world, row, one.nodes, now, now + one.limit)
-
-
-@kernel
-def _is_free(world: World, row: int, nodes: int, now: float, end: float) -> bool:
-    """Whether so many nodes on which a request fits now are free in the map until a time."""
-    plan, slot = world.map, 0
     for number in range(plan.found.size):
         plan.found[number] = world.machine.fits[row, number]
     while plan.slots[slot].begin <= end:
         if plan.slots[slot].end > now:
-            if count_common(plan.found, plan.free[slot], plan.found) < nodes:
+            keep_common(plan.found, plan.free, slot)
+            if size_of(plan.found) < one.nodes:
                 return False
         slot = plan.slots[slot].next
         if slot == 0:
@@ -150,7 +172,7 @@ def _place_job(world: World, job: int, now: float) -> int:
         tried = later
         if tried > clock.map_end:
             return SKIPPED
-        later = _free_throughout(world, one, tried)
+        later = _free_throughout(world, one, tried, was_tested)
         begins = np.nan
         if size_of(plan.common) >= one.nodes:
             clock.tested += not was_tested
@@ -242,7 +264,7 @@ def _earliest(world: World, job: int, tried: float, later: float, now: float) ->
     if looks_now and count_common(machine.fits[row], plan.common, plan.found) >= one.nodes:
         choose(machine, one.request, plan.found, one.nodes, -np.inf, NOBODY)
         return now
-    count = list_candidates(world, job, now)
+    count = list_candidates(world, job, now) if world.settings[0].preempts else 0
     if count == 0:
         return _after_others(world, one, row, tried, later, now)
     for place in range(count):
@@ -341,13 +363,13 @@ def _next_counted(world: World, place: int) -> int:
 @kernel
 def _on_common(world: World, place: int, step: int) -> int:
     """The first of the running jobs from a place on, or back, with common nodes and not gone."""
-    common = world.map.common
+    common, running, places = world.map.common, world.running, world.machine.places
     while 0 <= place < world.clock[0].running:
-        one = world.running[place]
+        one = running[place]
         is_on_common = has(common, one.node)
         if one.nodes > 1 and not is_on_common:
-            is_on_common = has_node_of(world, one.job, common)
-        if is_on_common and not _is_gone(world, place):
+            is_on_common = has_node_of(places, one, common)
+        if is_on_common and not places[one.first].is_gone:
             break
         place += step
     return place
@@ -406,10 +428,14 @@ def _clear_map(world: World, now: float) -> None:
 
 
 @kernel
-def _free_throughout(world: World, one: np.record, tried: float) -> float:
-    """Find the common nodes from a time to the job's limit; the next time to try, −1 for none."""
-    plan, slot, later = world.map, 0, NOT_LATER
+def _free_throughout(world: World, one: np.record, tried: float, was_tested: bool) -> float:
+    """Find the common nodes from a time to the job's limit; the next time to try, −1 for none.
+
+    There are none where the job cannot fit by the next time, if it was tested at another time.
+    """
+    settings, plan, slot, later = world.settings[0], world.map, 0, NOT_LATER
     members, end = world.members[one.part], tried + one.limit
+    may_leave = was_tested and not settings.is_before_24_11 and not settings.preempts
     for number in range(members.size):
         plan.common[number] = members[number]
     while True:
@@ -417,17 +443,34 @@ def _free_throughout(world: World, one: np.record, tried: float) -> float:
         if this.end > tried:
             if following and later < 0 and _gains(plan, members, slot, following):
                 later = this.end
+                if may_leave and not _may_fit_by(world, one, slot, later, end):
+                    plan.common[:] = ZERO
+                    return later
             if this.begin > end:
-                is_new = not world.settings[0].is_before_24_11
+                is_new = not settings.is_before_24_11
                 if is_new and later < 0 and following and plan.slots[following].next:
                     later = plan.slots[following].end
                 break
-            count_common(plan.common, plan.free[slot], plan.common)
+            keep_common(plan.common, plan.free, slot)
         slot = following
         if slot == 0:
             break
     count_common(plan.common, world.machine.considered[one.request], plan.common)
     return later
+
+
+@kernel
+def _may_fit_by(world: World, one: np.record, slot: int, time: float, end: float) -> bool:
+    """Whether a job fits, by a time, on nodes that are free in the map from a slot to its limit."""
+    plan = world.map
+    size = _count_free_by(world, row_of(world.machine, one.request), time, LAST)
+    while size >= one.nodes and plan.slots[slot].begin <= end:
+        keep_common(plan.found, plan.free, slot)
+        size = size_of(plan.found)
+        slot = plan.slots[slot].next
+        if slot == 0:
+            break
+    return size >= one.nodes
 
 
 @kernel
@@ -448,8 +491,9 @@ def _is_taken(world: World, one: np.record, begins: float) -> bool:
     while True:
         this = plan.slots[slot]
         if this.end > begin and this.begin < end:
+            free = plan.free[slot]
             for number in range(one.nodes):
-                if not has(plan.free[slot], chosen[number]):
+                if not has(free, chosen[number]):
                     return True
         slot = this.next
         if slot == 0:
@@ -460,6 +504,7 @@ def _is_taken(world: World, one: np.record, begins: float) -> bool:
 def _reserve(world: World, begin: float, end: float) -> None:
     """Take the chosen nodes out of the map for a time."""
     plan, settings = world.map, world.settings[0]
+    chosen = world.machine.chosen[: world.machine.counts[0].chosen]
     begin = max(begin, plan.slots[0].begin)
     end = max(end, begin + settings.bf_resolution)
     slot, before, after = 0, 0, -1
@@ -475,8 +520,9 @@ def _reserve(world: World, begin: float, end: float) -> None:
             break
         if end < plan.slots[slot].end:
             _split(world, slot, end)
-        for number in range(world.machine.counts[0].chosen):
-            exclude(plan.free[slot], world.machine.chosen[number])
+        free = plan.free[slot]
+        for node in chosen:
+            exclude(free, node)
         if end == plan.slots[slot].end:
             after = plan.slots[slot].next or after
             break

@@ -190,7 +190,7 @@ def list_candidates(world: World, job: int, now: float) -> int:
         other = jobs[number]
         if not world.preempts[one.rung, other.rung] or now < other.began + other.exempt_time:
             continue
-        if not has_node_of(world, number, world.members[one.part]):
+        if not has_node_of(world.machine.places, other, world.members[one.part]):
             continue
         other.position = 0.0
         world.candidates[count] = number
@@ -200,11 +200,10 @@ def list_candidates(world: World, job: int, now: float) -> int:
 
 
 @kernel
-def has_node_of(world: World, job: int, nodes: np.ndarray) -> bool:
+def has_node_of(places: np.recarray, one: np.record, nodes: np.ndarray) -> bool:
     """Whether a running job has one of a set of nodes."""
-    one = world.jobs[job]
     for place in range(one.first, one.first + one.nodes):
-        if has(nodes, world.machine.places[place].node):
+        if has(nodes, places[place].node):
             return True
     return False
 

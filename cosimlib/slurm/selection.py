@@ -169,14 +169,14 @@ def row_without(machine: Machine, number: int) -> int:
 @kernel
 def _look(machine: Machine, number: int, row: int, node: int) -> None:
     """Set when a request fits on a node."""
-    machine.times[row, node] = np.nan
-    machine.rows[row].fitting -= has(machine.fits[row], node)
-    exclude(machine.fits[row], node)
+    machine.times[row, node], fits = np.nan, machine.fits[row]
+    machine.rows[row].fitting -= has(fits, node)
+    exclude(fits, node)
     if has(machine.eligible[number], node):
         time, last = time_of(machine, number, node)
         machine.times[row, node], machine.lasts[row, node] = time, last
         if time == -np.inf:
-            include(machine.fits[row], node)
+            include(fits, node)
             machine.rows[row].fitting += 1
 
 

@@ -132,6 +132,7 @@ def test_what_is_not_modeled_is_named(folder: Path) -> None:
         ("Include gone.conf", "line LAST: Include gone.conf; expected this file"),
         ("PartitionName=x Nodes=n09", "line LAST: PartitionName=x Nodes=n09; expected nodes"),
         ("NodeName=z CPUs=many", "line LAST: "),
+        ("NodeSet=some", "line LAST: NodeSet=some ; expected Nodes= or Feature="),
         ("PartitionName=x Nodes=g1 MaxTime=1:2:3:4", "MaxTime='1:2:3:4'; expected minutes"),
     ],
 )
@@ -141,6 +142,18 @@ def test_bad_lines(folder: Path, line: str, words: str) -> None:
         lab.slurm.read_site(folder)
     last = str(CONF.count("\n") + 1)
     assert words.replace("LAST", last) in str(error.value)
+
+
+def test_partitions_have_the_nodes_of_sets_that_they_name(folder: Path) -> None:
+    sets = "NodeSet=quick Feature=fast\nNodeSet=first Nodes=n[01-02]\n"
+    part = "PartitionName=some Nodes=quick,n03\nPartitionName=both Nodes=first,quick\n"
+    (folder / "slurm.conf").write_text(CONF + sets + part)
+    site = lab.slurm.read_site(folder)
+    found = {
+        name: [site.nodes[row].name for row in one.nodes] for name, one in site.partitions.items()
+    }
+    assert found["some"] == ["g1", "n03"] and found["both"] == ["g1", "n01", "n02"]
+    assert "NodeSet" not in {one.setting for one in site.not_modeled}
 
 
 def test_shown_configuration(folder: Path) -> None:

@@ -65,6 +65,30 @@ def test_jobs_that_are_preempted_are_those_of_the_plain_version():
     assert sum(stopped) > 25 and sum(one > 0 for one in stopped) > 10
 
 
+@pytest.mark.compiled("many passes")
+@pytest.mark.parametrize("seed", range(4000, 4012))
+def test_a_pass_that_ends_early_misses_no_start(seed):
+    """A deep queue of jobs that run much shorter than their limits, then hours without any event.
+
+    Backfill has room for all plans of the queue, so that where a pass ends decides nothing.
+    """
+    rng = np.random.default_rng(seed)
+    site = random_site(rng)
+    scheduler = replace(site.scheduler, backfill=True, queue_depth=1, bf_max_job_test=300)
+    site = replace(site, scheduler=replace(scheduler, bf_interval=30.0, interval=600.0))
+    jobs = random_workload(rng, site, size=30, longest=300).jobs
+    later = jobs.index >= 20
+    jobs["submit_time"] += np.where(later, 20_000, 0)
+    jobs["eligible_time"] += np.where(later, 20_000, 0)
+    jobs["run_time"] = np.where(jobs.index % 7 == 0, 9_000, jobs["run_time"])
+    jobs["requested_time"] = jobs["run_time"] + rng.integers(0, 3, len(jobs)) * 4_000
+    workload = Workload(jobs, "quiet")
+    plain = naive.Slurm(site, naive_jobs(workload, site))
+    plain.simulate()
+    schedule = simulate(workload, site)
+    assert schedule.start_time.tolist() == pytest.approx([j.start for j in plain.jobs], nan_ok=True)
+
+
 def preempting(**settings):
     """Four nodes; partition `high` takes those of `low`."""
     low, high = (
