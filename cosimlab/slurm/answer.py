@@ -133,7 +133,8 @@ def report_on(
         notes = (*notes, f"No intervals: {why}.") if why else notes
     elif fits is not False and len(sites) > 1:
         notes = (*notes, "The differences below have no intervals.")
-    notes = (_release(sites[first]), *_read(workload), *notes, *_refusals(schedules))
+    said = (_what(workload, sites[first]), _release(sites[first]))
+    notes = (*said, *_read(workload), *notes, *_refusals(schedules))
     named = {one for schedule in schedules.values() for one in schedule.not_modeled}
     return SlurmReport(
         workload.name,
@@ -198,6 +199,18 @@ def _release(site: Site) -> str:
     return "The release is not given: the newest is simulated (--set SLURM_VERSION=23.11)."
 
 
+def _what(workload: Workload, site: Site) -> str:
+    """What was read: the site's nodes, partitions and QOS, and whose jobs from when to when."""
+    text = (
+        f"{len(site.nodes):,} nodes in {len(site.partitions):,} partitions, {len(site.qos):,} QOS, "
+    )
+    text += f"{len(workload):,} jobs of {workload.column('user').nunique():,} users"
+    if workload.began is None or not len(workload):
+        return f"{text}."
+    last = workload.began + pd.Timedelta(seconds=float(workload.jobs["submit_time"].max()))
+    return f"{text}, {workload.began:%Y-%m-%d} to {last:%Y-%m-%d}."
+
+
 def _read(workload: Workload) -> tuple[str, ...]:
     """What was done with records that are not simple jobs, as the reader noted it."""
     return tuple(
@@ -217,11 +230,23 @@ def _refusals(schedules: Mapping[str, SlurmSchedule]) -> tuple[str, ...]:
             )
             total = len(schedule.workload)
             notes.append(f"{name}: {reasons.sum():,} of {total:,} jobs do not run: {words}.")
+        if "InvalidQOS" in reasons:
+            notes.append(_unknown_qos(schedule))
     if notes and _run_everywhere(schedules).any():
         notes.append("The waits below are of the jobs that run under every site.")
     elif notes:
         notes.append("No job runs under every site.")
     return tuple(notes)
+
+
+def _unknown_qos(schedule: SlurmSchedule) -> str:
+    """Which QOS of jobs the site does not have, and what to do."""
+    named = schedule.workload.column("qos").astype("string").dropna()
+    missing = sorted(set(named) - {*schedule.site.qos, ""})
+    return (
+        f"The site has no QOS {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}, which "
+        "jobs name: export it (sacctmgr show qos -P > site/qos.txt)."
+    )
 
 
 def _run_everywhere(schedules: Mapping[str, SlurmSchedule]) -> np.ndarray:

@@ -1,8 +1,13 @@
 """Command ``cosim-slurm``: a site as configured against as recorded, and what changes would do."""
 
 import argparse
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from typing import Any
+
+from numba.core import event
 
 from cosimlab.ending import Arguments, status_of
 from cosimlab.slurm.answer import report_on
@@ -64,5 +69,30 @@ def _report(given: argparse.Namespace) -> int:
     if changes:
         sites["changed"] = site.with_(*changes)
     jobs = read_jobs(given.jobs, site)
-    print(report_on(jobs, sites, no_record=given.no_record, replicates=given.replicates))
+    with tells_compiling():
+        report = report_on(jobs, sites, no_record=given.no_record, replicates=given.replicates)
+    print(report)
     return 0
+
+
+@contextmanager
+def tells_compiling() -> Iterator[None]:
+    """Say on stderr that the simulator is compiled, as soon as that begins; not where it is not."""
+
+    class Listener(event.Listener):
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.said:
+                self.said = True
+                print(
+                    "compiling the simulator, once per installation: half a minute",
+                    file=sys.stderr,
+                    flush=True,
+                )
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield

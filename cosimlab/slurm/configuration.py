@@ -1,8 +1,9 @@
 """slurm.conf, gres.conf and ``scontrol show config`` as nodes, partitions and options of a site.
 
 Read are: Include, lines that end in a backslash, comments, names in any case, DEFAULT lines of
-nodes and partitions (a later one changes what it names), sets of nodes (``NodeSet=``, by their names
-or a feature) as partitions name them, and ranges such as ``n[01-16]``. The options themselves are those of `cosimlib.slurm.settings`.
+nodes and partitions (a later one changes what it names), sets of nodes (``NodeSet=``, by their
+names or a feature) in the place of which partitions have nodes, and ranges such as ``n[01-16]``.
+The options themselves are those of `cosimlib.slurm.settings`.
 """
 
 import re
@@ -153,8 +154,8 @@ def _take(machine: Machine, line: Line, options: list[tuple[str, str, str]]) -> 
         given = {plain(name): each for name, each in line.pairs[1:]}
         if not given or not given.keys() <= {"nodes", "feature"}:
             raise TraceError(
-                f"{line.place}: NodeSet={value} {' '.join(given)}; expected Nodes= or Feature= after "
-                "the name; mend the line"
+                f"{line.place}: NodeSet={value} {' '.join(given)}; expected Nodes= or Feature= "
+                "after the name; mend the line"
             )
         machine.node_sets[value] = (given, line.place)
     elif kind == "downnodes":

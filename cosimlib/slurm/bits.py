@@ -51,7 +51,7 @@ def size_of(members: np.ndarray) -> int:
         word = (word & QUADS) + ((word >> TWO) & QUADS)
         word = (word + (word >> FOUR)) & BYTES
         word = (word + (word >> HALF)) & LOWER
-        size += np.int64(((word * EACH) >> TWENTY_FOUR) & LAST)
+        size += np.int64(((word * EACH) >> TWENTY_FOUR) & LAST)  # type: ignore[assignment]
     return size
 
 

@@ -202,7 +202,7 @@ def list_candidates(world: World, job: int, now: float) -> int:
 @kernel
 def has_node_of(places: np.recarray, one: np.record, nodes: np.ndarray) -> bool:
     """Whether a running job has one of a set of nodes."""
-    for place in range(one.first, one.first + one.nodes):
+    for place in range(one.first, one.first + one.nodes):  # noqa: SIM110 (as in `_are_equal`)
         if has(nodes, places[place].node):
             return True
     return False

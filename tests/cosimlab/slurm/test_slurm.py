@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import cosimlab as lab
 import cosimlib as cs
 from cosimlab.slurm.accounting import Accounting
-from cosimlab.slurm.command import main
+from cosimlab.slurm.command import main, tells_compiling
+from cosimlib.kernels.jit import is_interpreted
 from cosimlib.slurm import Node, Partition, Site
 from cosimlib.traces.account import TraceError
 from cosimlib.workload import Workload
@@ -300,6 +302,29 @@ def test_a_report_says_release_records_and_refused_jobs(
     for replicates in ("-2", "39"):
         assert main([*command, "--replicates", replicates]) == 1
         assert "--set" in capsys.readouterr().err
+
+
+def test_a_report_says_what_was_read_and_which_qos_is_missing(folder: Path) -> None:
+    (folder / "qos.txt").write_text(QOS_TABLE)
+    site = lab.slurm.read_site(folder)
+    columns = {"run_time": 60.0, "requested_time": 600.0, "nodes": 1, "cores": 1.0}
+    jobs = pd.DataFrame({"submit_time": [0.0, 9e4], "qos": ["long", "gold"], "user": ["a", "b"]})
+    began = pd.Timestamp("2026-01-01", tz="UTC")
+    workload = Workload(jobs.assign(**columns), "W", began=began)
+    notes = lab.slurm.report_on(workload, {"as is": site}, no_record=True).notes
+    read = "4 nodes in 2 partitions, 2 QOS, 2 jobs of 2 users, 2026-01-01 to 2026-01-02."
+    assert notes[0] == read
+    assert any("no QOS gold" in one and "sacctmgr show qos" in one for one in notes)
+
+
+def test_the_command_says_when_it_compiles(capsys: pytest.CaptureFixture[str]) -> None:
+    with tells_compiling():
+        numba.njit(lambda number: number + 1)(1)
+        numba.njit(lambda number: number + 2)(1)
+    assert capsys.readouterr().err.count("compiling the simulator") == (not is_interpreted())
+    with tells_compiling():
+        pass
+    assert capsys.readouterr().err == ""
 
 
 def test_a_table_of_sacctmgr_that_is_none_is_refused(folder: Path) -> None:

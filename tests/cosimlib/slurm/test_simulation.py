@@ -20,6 +20,7 @@ from cosimlib.slurm import (
     Site,
     simulate,
 )
+from cosimlib.slurm.bits import count_bits, sets_of, size_of
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.cosimlib.slurm import naive
@@ -63,6 +64,14 @@ def test_starts_and_nodes_are_those_of_the_plain_version():
 def test_jobs_that_are_preempted_are_those_of_the_plain_version():
     stopped = [compare(seed, preempts=True) for seed in range(1000, 1500 if THOROUGH else 1060)]
     assert sum(stopped) > 25 and sum(one > 0 for one in stopped) > 10
+
+
+def test_sets_of_nodes_are_counted():
+    sets = np.random.default_rng(5).random((60, 200)) < np.linspace(0, 1, 60)[:, None]
+    sets[-1] = True
+    packed = sets_of(sets)
+    assert [size_of(one) for one in packed] == sets.sum(axis=1).tolist()
+    assert [sum(map(count_bits, one)) for one in packed] == sets.sum(axis=1).tolist()
 
 
 @pytest.mark.compiled("many passes")
