@@ -7,12 +7,11 @@ counts all three per reason, `Workload.account` keeps the counts, and a verbose 
 import bz2
 import csv
 import gzip
-import io
 import lzma
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -43,9 +42,13 @@ SIZE_LIMIT = "COSIMLIB_LARGEST_LOG"
 """Environment variable: bytes that a log may have, decompressed."""
 SHARE_OF_MEMORY = 16
 """By default a log may have this part of the memory: its jobs take up to 13 times their text."""
+SHARE_IN_PIECES = 5
+"""The same for formats that are read in pieces: jobs and all work on them take 4 times the text."""
 UNKNOWN_MEMORY = 8e9
 CHUNK = 1 << 18
 """Bytes that are decompressed at a time."""
+PIECE = 1 << 23
+"""Bytes of whole lines that are parsed at a time; parsed, they take some twenty times as many."""
 
 EPOCH = 631_152_000.0
 """Seconds from 1970 to 1990: a log whose first job is submitted later tells times of the epoch."""
@@ -88,7 +91,7 @@ class Account:
             mask = np.asarray(marked, dtype=bool)
             self.add("dropped", reason, int((mask & ~dropped).sum()))
             dropped |= mask
-        return table[~dropped]
+        return table[~dropped] if dropped.any() else table
 
     def frame(self) -> pd.DataFrame:
         """One row per entry: `action`, `reason`, `records`."""
@@ -131,31 +134,37 @@ def parses(expected: str) -> Callable[[Callable[P, Read]], Callable[P, Read]]:
     return decorate
 
 
-def largest_log() -> float:
+def largest_log(share: int = SHARE_OF_MEMORY) -> float:
     """Largest decompressed size of a log in bytes: a share of the memory, or SIZE_LIMIT."""
     given = os.environ.get(SIZE_LIMIT)
     if given is None:
         memory = UNKNOWN_MEMORY
         with suppress(AttributeError, OSError, ValueError):
             memory = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-        return memory / SHARE_OF_MEMORY
+        return memory / share
     with suppress(ValueError):
         if float(given) > 0:
             return float(given)
     raise ValueError(f"{SIZE_LIMIT}={given!r}; expected a number of bytes above 0, such as 4e9")
 
 
-def too_large(path: Path, most: float) -> TraceError:
+def too_large(path: Path, most: float, share: int = SHARE_OF_MEMORY) -> TraceError:
     """The error for a log with more than `most` bytes."""
     return TraceError(
         f"{path}: more than {quantity(most / 1e6, 'MB')}, which a log may have here once it is "
-        f"decompressed (by default a {SHARE_OF_MEMORY}th of the memory); {SIZE_LIMIT}=4e9 allows "
+        f"decompressed (by default a {share}th of the memory); {SIZE_LIMIT}=4e9 allows "
         "4 GB"
     )
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, *, share: int = SHARE_OF_MEMORY) -> bytes:
     """The content of a file, decompressed if it is gzip, bzip2, xz or a zip of one file.
+
+    Parameters
+    ----------
+    path : Path
+    share : int
+        The part of the memory that the content may have, for `largest_log`.
 
     Raises
     ------
@@ -165,6 +174,32 @@ def read_bytes(path: Path) -> bytes:
         For a compressed file that is cut short or damaged, one whose name has another ending than
         its content, one of another compression, or one with more bytes than `largest_log`.
     """
+    kind = _checked_compression(path, share)
+    return path.read_bytes() if kind is None else b"".join(_chunks(path, kind, share))
+
+
+def read_pieces(path: Path) -> Iterator[bytes]:
+    """The content of a file in pieces of whole lines, each of `PIECE` bytes or a line longer.
+
+    It may have a larger part of the memory than for `read_bytes`, whose errors it raises.
+    """
+    kind = _checked_compression(path, SHARE_IN_PIECES)
+    rest: list[bytes] = []
+    size = 0
+    for chunk in _chunks(path, kind, SHARE_IN_PIECES):
+        size += len(chunk)
+        end = chunk.rfind(b"\n") + 1
+        if size >= PIECE and end:
+            yield b"".join([*rest, chunk[:end]])
+            rest, size = [chunk[end:]], len(chunk) - end
+        else:
+            rest.append(chunk)
+    if size:
+        yield b"".join(rest)
+
+
+def _checked_compression(path: Path, share: int) -> str | None:
+    """The compression of a file that is there and not too large."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give the path of a log")
     if not path.is_file():
@@ -172,27 +207,28 @@ def read_bytes(path: Path) -> bytes:
             f"no trace at {path}; give the path of a file, or the name of a known trace to "
             "cosimlib.traces.load"
         )
-    most = largest_log()
+    most = largest_log(share)
     if path.stat().st_size > most:
-        raise too_large(path, most)
-    data = path.read_bytes()
-    kind = compression_of(path, data)
-    if kind is None:
-        return data
-    chunks, size = [], 0
+        raise too_large(path, most, share)
+    with path.open("rb") as file:
+        return compression_of(path, file.read(CHUNK))
+
+
+def _chunks(path: Path, kind: str | None, share: int) -> Iterator[bytes]:
+    """The decompressed content of a file, a chunk at a time."""
+    most, size = largest_log(share), 0
     try:
-        with opened(kind, path, data) as file:
+        with path.open("rb") as packed, opened(kind, path, packed) as file:
             while size <= most and (chunk := file.read(CHUNK)):
-                chunks.append(chunk)
                 size += len(chunk)
+                yield chunk
     except BROKEN as error:
         raise TraceError(
-            f"{path}: the {kind} file is cut short or damaged ({error}) after {len(data)} bytes; "
-            "fetch it again"
+            f"{path}: the {kind} file is cut short or damaged ({error}) after "
+            f"{path.stat().st_size} bytes; fetch it again"
         ) from error
     if size > most:
-        raise too_large(path, most)
-    return b"".join(chunks)
+        raise too_large(path, most, share)
 
 
 BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError, RuntimeError)
@@ -217,9 +253,10 @@ def compression_of(path: Path, data: bytes) -> str | None:
     return None
 
 
-def opened(kind: str, path: Path, data: bytes) -> gzip.GzipFile | IO[bytes]:
-    """The content of a compressed file."""
-    file = io.BytesIO(data)
+def opened(kind: str | None, path: Path, file: IO[bytes]) -> gzip.GzipFile | IO[bytes]:
+    """The content of a file that may be compressed."""
+    if kind is None:
+        return file
     if kind == "gzip":
         return gzip.GzipFile(fileobj=file)
     if kind == "bzip2":
@@ -302,11 +339,21 @@ def assemble(
 
 
 def in_order(jobs: pd.DataFrame, account: Account) -> pd.DataFrame:
-    """Jobs in order of submission; the account counts those that were not."""
+    """Jobs in order of submission; the account counts those that were not.
+
+    Columns out of order are taken out of `jobs` one by one, so that no two tables are in memory.
+    """
     submit_time = jobs["submit_time"]
     out_of_order = int((submit_time < submit_time.cummax()).sum())
     account.add("mended", "out of order, put in order of submission", out_of_order)
-    return jobs.sort_values("submit_time", kind="stable") if out_of_order else jobs
+    if not out_of_order:
+        return jobs
+    order = np.argsort(submit_time.to_numpy(), kind="stable")
+    index = jobs.index.take(order)
+    columns = {
+        name: pd.Series(jobs.pop(name).array.take(order), index, copy=False) for name in [*jobs]
+    }
+    return pd.DataFrame(columns, copy=False)
 
 
 def known_start(start: pd.Series, submit_time: pd.Series, account: Account) -> pd.Series:
@@ -319,15 +366,20 @@ def known_start(start: pd.Series, submit_time: pd.Series, account: Account) -> p
 def note(jobs: pd.DataFrame, machine: System | None, account: Account) -> None:
     """Add oddities of jobs that matter for results to the account."""
     run_time = jobs["run_time"]
-    optional = jobs.reindex(columns=["requested_time", "recorded_start", "job_id"])
-    requested = optional["requested_time"]
+    unknown = pd.Series(np.nan, index=jobs.index)
+    requested, start = (jobs.get(name, unknown) for name in ("requested_time", "recorded_start"))
     account.add("noted", "run time 0", int((run_time == 0).sum()))
     account.add("noted", "run time over the requested time", int((run_time > requested).sum()))
     account.add("noted", "requested time unknown", int(requested.isna().sum()))
-    account.add("noted", "start unknown", int(optional["recorded_start"].isna().sum()))
-    account.add(
-        "noted", "job number used before", int(optional["job_id"].dropna().duplicated().sum())
-    )
+    account.add("noted", "start unknown", int(start.isna().sum()))
+    if "job_id" in jobs:
+        account.add("noted", "job number used before", _repeated(jobs["job_id"]))
     if machine is not None:
         wide = int((jobs["nodes"] > machine.total_nodes).sum())
         account.add("noted", f"wider than the {machine.total_nodes} nodes of its machine", wide)
+
+
+def _repeated(numbers: pd.Series) -> int:
+    """How many known numbers have come before; sorted, which takes less memory than a table."""
+    known = np.sort(numbers.dropna().to_numpy())
+    return int((known[1:] == known[:-1]).sum())

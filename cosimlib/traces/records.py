@@ -51,7 +51,7 @@ FINISHED = {"COMPLETED": 1, "CANCELLED": 5}
 def table_of(columns: dict[str, pd.Series]) -> pd.DataFrame:
     """A table with all `COLUMNS`, unknown if a reader gives none, and the reader's others."""
     unknown = {name: np.nan if kind == "float64" else pd.NA for name, kind in COLUMNS.items()}
-    return pd.DataFrame(unknown | columns).astype(COLUMNS)
+    return pd.DataFrame(unknown | columns, copy=False).astype(COLUMNS)
 
 
 def machine_in(machine: System, unit: str, per_node: int) -> System:
@@ -126,8 +126,9 @@ def counted(
 
 def states(table: pd.DataFrame) -> pd.Series:
     """States in capitals without what may follow them, empty if unknown."""
-    first = table["state"].str.split(" ").str[0].str.rstrip("+").str.upper()
-    return first.fillna("").astype("string")
+    codes, found = pd.factorize(table["state"].fillna(""))
+    first = pd.Series(found).astype("string").str.split(" ").str[0].str.rstrip("+").str.upper()
+    return pd.Series(first.array.take(codes), index=table.index)
 
 
 def workload_of(
@@ -184,5 +185,6 @@ def _jobs(
             "qos": table["qos"],
             "status": state.map(FINISHED).astype("Int64").fillna(0).where(state != ""),
         }
-        | _per_node(table, unit)
+        | _per_node(table, unit),
+        copy=False,
     )

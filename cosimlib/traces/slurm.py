@@ -20,9 +20,10 @@ many fields is split where only one division among its free texts lets every oth
 should be; where several do, or none, the error names the line.
 """
 
+import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
 from math import comb
 from pathlib import Path
@@ -30,17 +31,30 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from cosimlib import checks as check
 from cosimlib.system import MOST_CORES, MOST_GPUS, MOST_MEMORY, NodeType, System
 from cosimlib.traces import records
-from cosimlib.traces.account import Account, TraceError, base_name, parses, read_bytes, shortened
+from cosimlib.traces.account import (
+    SHARE_IN_PIECES,
+    Account,
+    TraceError,
+    base_name,
+    parses,
+    read_bytes,
+    read_pieces,
+    shortened,
+)
 from cosimlib.traces.hosts import Resources, count_hosts, resources_in
 from cosimlib.traces.records import ARRIVALS, AUTO, UNITS, Arrival, Unit
 from cosimlib.traces.texts import (
+    BOM,
+    ONLY_NUMBER,
+    WHOLE,
     Texts,
-    as_numbers,
     in_batches,
+    joined,
     label,
     leading_number,
     number,
@@ -70,11 +84,11 @@ FREE = (
     "StdIn",
 )
 TIME = r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]|[0-9]+|Unknown|None|N/A|"
-WHOLE = r"[0-9]+(\.[0-9]+)?[KM]?|"
+AMOUNT = r"[0-9]+(\.[0-9]+)?[KM]?|"
 FORMS = {
     **dict.fromkeys(("Submit", "Eligible", "Start", "End"), re.compile(TIME)),
     **dict.fromkeys(
-        ("ElapsedRaw", "NNodes", "NCPUS", "AllocNodes", "AllocCPUS"), re.compile(WHOLE)
+        ("ElapsedRaw", "NNodes", "NCPUS", "AllocNodes", "AllocCPUS"), re.compile(AMOUNT)
     ),
     "JobID": re.compile(r"[0-9]+([_+.\[].*)?"),
     "JobIDRaw": re.compile(r"[0-9]+(\..*)?"),
@@ -111,6 +125,19 @@ LABELS = {
     "State": "state",
 }
 READ = {*FORMS, *LABELS, "Elapsed", "Timelimit", "AllocTRES"}
+NUMBERS = (
+    "Submit",
+    "Eligible",
+    "Start",
+    "End",
+    "ElapsedRaw",
+    "TimelimitRaw",
+    "NNodes",
+    "NCPUS",
+    "AllocNodes",
+    "AllocCPUS",
+)
+"""Columns that are whole numbers in most logs."""
 
 MOST_DIVISIONS = 2_000
 COUNT = "a whole number, as sacct --noconvert prints it"
@@ -176,12 +203,10 @@ def read_sacct(
     check.choice("unit", unit, (*UNITS, AUTO))
     check.choice("arrival", arrival, ARRIVALS)
     path, account = Path(path), Account()
-    data = read_bytes(path)
-    if not data.strip():
+    beginning = next((piece.lstrip()[:1] for piece in read_pieces(path) if piece.strip()), b"")
+    if not beginning:
         raise TraceError(f"{path}: the file is empty; expected what sacct prints")
-    as_json = data.lstrip()[:1] in (b"{", b"[")
-    table = _read_json(path, data) if as_json else _read_text(path, data)
-    del data
+    table = _read_json(path) if beginning in (b"{", b"[") else _read_text(path)
     table, unit = records.counted(table, unit, account, _drop_rules)
     _note(table, unit, account)
     if system is None and unit == "nodes":
@@ -268,15 +293,15 @@ def _cores(table: pd.DataFrame) -> int:
     return int(most) if most >= 1 and most % 1 == 0 and common else 1
 
 
-def _read_json(path: Path, data: bytes) -> pd.DataFrame:
+def _read_json(path: Path) -> pd.DataFrame:
     """The records as a table with the columns of `records.COLUMNS`, `hosts`, `step`, `local`."""
-    _, jobs, _ = read_json(path, data, "what sacct --json prints", "jobs")
+    _, jobs, _ = read_json(path, read_bytes(path), "what sacct --json prints", "jobs")
     rows = []
     for place, job in enumerate(jobs):
         if not isinstance(job.get("time"), dict):
             raise TraceError(f"{path}: jobs[{place}] has no times; expected what sacct prints")
         rows.append([f"jobs[{place}]", *_as_text(job)])
-    return in_batches(iter(rows), lambda batch: _columns(path, ["place", *AS_TEXT], batch))
+    return in_batches(iter(rows), lambda batch: _placed(path, ["place", *AS_TEXT], batch))
 
 
 def _as_text(job: dict[str, Any]) -> list[str]:
@@ -302,17 +327,139 @@ def _as_text(job: dict[str, Any]) -> list[str]:
     ]
 
 
-def _read_text(path: Path, data: bytes) -> pd.DataFrame:
+def _read_text(path: Path) -> pd.DataFrame:
     """The records as a table with the columns of `records.COLUMNS`, `hosts`, `step`, `local`."""
-    lines = enumerate(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace", newline="\n"), 1)
-    heading = next((line for _, line in lines if line.strip()), "")
-    columns, delimiter = _heading(path, heading.rstrip("\r\n"))
+    try:
+        return joined(list(_tables(path)))
+    except TraceError:
+        # Of several errors, that of the first line counts: it is found in the whole log.
+        lines = _lines(read_bytes(path, share=SHARE_IN_PIECES).removeprefix(BOM), 1)
+        heading = next((line for _, line in lines if line.strip()), "")
+        _by_line(path, lines, *_heading(path, heading.rstrip("\r\n")))
+        raise
+
+
+def _tables(path: Path) -> Iterator[pd.DataFrame]:
+    """The table of each piece of a log, cut where a record begins."""
+    columns: list[str] = []
+    delimiter, number, rest, tables = "", 1, b"", 0
+    for piece in read_pieces(path):
+        rest += piece.removeprefix(BOM) if number == 1 and not rest else piece
+        while rest and not columns:
+            line, _, rest = rest.partition(b"\n")
+            number += 1
+            heading = line.decode("utf-8", "replace").rstrip("\r")
+            if heading.strip():
+                columns, delimiter = _heading(path, heading)
+        end = _last_record(rest, columns, delimiter)
+        if end:
+            yield _table(path, rest[:end], number, columns, delimiter)
+            tables += 1
+        number += rest.count(b"\n", 0, end)
+        rest = rest[end:]
+    if not columns:
+        columns, delimiter = _heading(path, "")
+    if rest or not tables:
+        yield _table(path, rest, number, columns, delimiter)
+
+
+def _last_record(data: bytes, columns: list[str], delimiter: str) -> int:
+    """Where the last line begins that begins a record; 0 if only the first line may."""
+    form, end = FORMS.get(columns[0]) if columns else None, len(data)
+    while (begin := data.rfind(b"\n", 0, max(0, end - 1)) + 1) > 0:
+        line = data[begin:end].decode("utf-8", "replace").rstrip("\r\n")
+        if _begins(line, form, delimiter, len(columns) - 1):
+            return begin
+        end = begin
+    return 0
+
+
+def _lines(data: bytes, first: int) -> Iterator[tuple[int, str]]:
+    """The lines of a text, each with its number."""
+    return enumerate(io.StringIO(data.decode("utf-8", "replace"), newline="\n"), first)
+
+
+def _table(path: Path, data: bytes, first: int, columns: list[str], delimiter: str) -> pd.DataFrame:
+    """The table of some lines of a log, of which the first has a number."""
+    text = _split(data, columns, delimiter)
+    if text is None:
+        return _by_line(path, _lines(data, first), columns, delimiter)
+    return _columns(path, text, lambda row: f"line {first + row}")
+
+
+def _split(data: bytes, columns: list[str], delimiter: str) -> pd.DataFrame | None:
+    """The columns that are read, of lines each of which is a record; None if any is not.
+
+    Times and numbers are parsed at once if they are whole; unknown ones are NaN.
+    """
+    wanted, form = len(columns) - 1, FORMS.get(columns[0])
+    places = [place for place, name in enumerate(columns) if name in READ]
+    if not _is_regular(data, delimiter.encode(), wanted):
+        return None
+    numbers = [place for place in places if columns[place] in NUMBERS and place > 0]
+    for parsed in (numbers, []):
+        text = pd.read_csv(
+            io.BytesIO(data),
+            sep=delimiter,
+            header=None,
+            names=range(len(columns)),
+            usecols=places,
+            index_col=False,
+            dtype={place: "str" for place in places if place not in parsed},
+            na_values=dict.fromkeys(parsed, NO_VALUE),
+            keep_default_na=False,
+            quoting=csv.QUOTE_NONE,
+            skip_blank_lines=False,
+            encoding_errors="replace",
+            low_memory=False,
+        )
+        if all(_is_exact(text[place]) for place in parsed):
+            break
+    if columns[-1] in FREE and form is not None and not _all_match(text[0], form):
+        return None
+    return text.set_axis([columns[place] for place in places], axis="columns")
+
+
+def _all_match(texts: pd.Series, form: re.Pattern[str]) -> bool:
+    """Whether all texts have a form; numbers of jobs, the usual case, are tested at once."""
+    is_number = form in (FORMS["JobID"], FORMS["JobIDRaw"])
+    if is_number and texts.str.fullmatch(ONLY_NUMBER).all():
+        return True
+    return all(map(form.fullmatch, texts))
+
+
+def _is_regular(data: bytes, delimiter: bytes, wanted: int) -> bool:
+    """Whether each line has as many delimiters as wanted, and no other kind of line ends."""
+    if not data or b"\r" in data or b"\0" in data:
+        return False
+    characters = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(characters == ord("\n"))
+    if data[-1:] != b"\n":
+        ends = np.append(ends, len(data))
+    found = np.flatnonzero(characters == ord(delimiter))
+    if found.size != wanted * ends.size:
+        return False
+    first, last = found[::wanted], found[wanted - 1 :: wanted]
+    return bool((last < ends).all() and (first[1:] > ends[:-1]).all())
+
+
+def _is_exact(values: pd.Series) -> bool:
+    """Whether a column was parsed to whole numbers that floats hold exactly, or stayed a text."""
+    if values.dtype.kind not in "if":
+        return isinstance(values.dtype, pd.StringDtype)
+    return bool((values.isna() | ((values.abs() < WHOLE) & (values % 1 == 0))).all())
+
+
+def _by_line(
+    path: Path, lines: Iterator[tuple[int, str]], columns: list[str], delimiter: str
+) -> pd.DataFrame:
+    """The table of lines that are taken one by one, as records may have several."""
     places = [place for place, name in enumerate(columns) if name in READ]
     kept = [0, *(place + 1 for place in places)]
     names = ["place", *(columns[place] for place in places)]
     found = _records(path, lines, columns, delimiter)
     rows = ([fields[place] for place in kept] for fields in found)
-    return in_batches(rows, lambda batch: _columns(path, names, batch))
+    return in_batches(rows, lambda batch: _placed(path, names, batch))
 
 
 def _heading(path: Path, line: str) -> tuple[list[str], str]:
@@ -409,38 +556,49 @@ def _merged(fields: list[str], extra: dict[int, int], delimiter: str, count: int
     return result
 
 
-def _columns(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
-    """The columns of records from those that ``sacct`` printed."""
+def _placed(path: Path, names: list[str], rows: list[list]) -> pd.DataFrame:
+    """The columns of records that follow their place in the log."""
     text = pd.DataFrame(rows, columns=names, dtype="str")
+    return _columns(path, text, text.pop("place").tolist().__getitem__)
+
+
+def _columns(path: Path, text: pd.DataFrame, place: Callable[[int], str]) -> pd.DataFrame:
+    """The columns of records from those that ``sacct`` printed."""
     text = text.loc[:, ~text.columns.duplicated()]
-    places = text.pop("place").tolist()
-    texts = Texts(path, text, places.__getitem__, NO_VALUE)
+    texts = Texts(path, text, place, NO_VALUE)
     table = {
         column: _seconds(texts, column.capitalize())
         for column in ("submit", "eligible", "start", "end")
     }
     elapsed = texts.numbers("ElapsedRaw", "a whole number")
     table["elapsed"] = elapsed.fillna(_lengths(texts, "Elapsed"))
-    minutes = as_numbers(texts.labels("TimelimitRaw"))
+    minutes = texts.quantities("TimelimitRaw")
     table["limit"] = (minutes * MINUTE).fillna(_lengths(texts, "Timelimit"))
     table["nodes"] = texts.numbers("NNodes", COUNT).fillna(texts.numbers("AllocNodes", COUNT))
     table["cores"] = texts.numbers("NCPUS", COUNT).fillna(texts.numbers("AllocCPUS", COUNT))
-    granted = texts.labels("AllocTRES")
-    tres = pd.DataFrame(
-        list(map(resources_in, granted.fillna(""))), granted.index, Resources._fields, "float64"
-    )
+    codes, granted = pd.factorize(texts.labels("AllocTRES").fillna(""))
+    amounts = np.array([resources_in(each) for each in granted], dtype=np.float64)
+    amounts = amounts.reshape(-1, len(Resources._fields))[codes]
+    tres = pd.DataFrame(amounts, text.index, Resources._fields)
     job = texts.labels("JobIDRaw").fillna(texts.labels("JobID"))
     others = {
         "gpus": tres["gpus"].where(tres["gpus"] > 0),
         "memory": tres["memory"] / table["nodes"],
         "job": leading_number(job),
-        "step": job.str.contains(".", regex=False).fillna(False).astype("bool"),
-        "local": text["Submit"].str.contains("T", regex=False).astype("bool"),
+        "step": _contains(job, "."),
+        "local": _contains(text["Submit"], "T"),
         "requested_nodes": texts.numbers("ReqNodes", COUNT),
         "constraint": texts.labels("Constraints"),
     }
     labels = {column: texts.labels(name) for name, column in LABELS.items()}
     return records.table_of(table | others | labels)
+
+
+def _contains(values: pd.Series, sign: str) -> pd.Series:
+    """Whether texts contain a sign, which numbers do not."""
+    if is_numeric_dtype(values):
+        return pd.Series(False, index=values.index)
+    return values.str.contains(sign, regex=False).fillna(False).astype("bool")
 
 
 def _seconds(texts: Texts, column: str) -> pd.Series:
@@ -451,6 +609,8 @@ def _seconds(texts: Texts, column: str) -> pd.Series:
 
 def _lengths(texts: Texts, column: str) -> pd.Series:
     """Seconds of the lengths in a column; unknown if they are words such as UNLIMITED."""
+    if column not in texts.table:
+        return pd.Series(np.nan, index=texts.table.index)
     values = texts.labels(column)
     words = values[values.str.fullmatch(r"[A-Za-z_]+").fillna(False)].unique()
     return Texts(texts.path, texts.table, texts.place, [*texts.unknown, *words]).lengths(column)

@@ -39,6 +39,7 @@ from cosimlib.display import percent
 from cosimlib.files import write_whole
 from cosimlib.system import System
 from cosimlib.traces.account import (
+    SHARE_IN_PIECES,
     Account,
     TraceError,
     assemble,
@@ -46,10 +47,13 @@ from cosimlib.traces.account import (
     compressed,
     parses,
     read_bytes,
+    read_pieces,
     shortened,
     written,
 )
 from cosimlib.traces.swf_header import (
+    FIRST_RECORD,
+    MOST_NOTES,
     PROCESSOR_COUNTS,
     header_machine,
     header_notes,
@@ -87,6 +91,8 @@ NUMBERS = ("job_id", "allocated_processors", "status", "preceding_job")
 QUANTITIES = ("average_cpu_time", "used_memory", "requested_memory", "think_time")
 WHOLE = (*LABELS, *NUMBERS, "requested_processors")
 """Fields that must be whole numbers; the others may have fractions."""
+
+WHOLE_KINDS = (np.int8, np.int16, np.int32, np.int64)
 
 PARTIAL_EXECUTION = (2, 3, 4)
 CANCELLED = 5
@@ -154,30 +160,28 @@ def read_swf(
     """
     path = Path(path)
     check.whole("cores_per_node", cores_per_node, 1, floats=True, none=True)
-    data = read_bytes(path)
-    header = parse_header(data)
     name = name or base_name(path)
-    is_frontier = _has_descriptors(data)
-    fields = (*FIELDS, *DESCRIBED_COLUMNS) if is_frontier else FIELDS
-    table = _parse_table(path, data, fields)
+    table, header, notes, wide = _read_records(path)
+    is_frontier = "described_nodes" in table
     account = Account()
-    wide = f"more than {len(fields)} columns, the rest ignored"
-    account.add("noted", wide, _count_wide_lines(data, len(fields)))
-    note_header(header, header_notes(data), len(table), account)
+    columns = len(FIELDS) + len(DESCRIBED_COLUMNS) * is_frontier
+    account.add("noted", f"more than {columns} columns, the rest ignored", wide)
+    note_header(header, notes, len(table), account)
     table = account.drop(table, _drop_rules(table))
     if is_frontier:
         jobs = _jobs(table, 1, account)
         machine: System | None = _described_machine(table, header)
     else:
         if cores_per_node is None:
-            held = table["allocated_processors"]
-            held = held.where(held > 0, table["requested_processors"])
+            held = _known(table, "allocated_processors")
+            held = held.where(held > 0, _known(table, "requested_processors"))
             cores_per_node = infer_cores(header, held, account)
         elif cores_per_node == 1:
             sizes = [header_size(header, key) for key in ("MaxNodes", "MaxProcs")]
             account.add("noted", PROCESSOR_COUNTS, len(table) * (0 < sizes[0] < sizes[1]))
         jobs = _jobs(table, cores_per_node, account)
         machine = header_machine(header, name, cores_per_node)
+    del table
     return assemble(
         jobs,
         name,
@@ -242,8 +246,96 @@ def write_swf(workload: Workload, path: str | Path, *, cores_per_node: int = 1) 
     return path
 
 
+def _read_records(path: Path) -> tuple[pd.DataFrame, dict[str, str], list[str], int]:
+    """The records of a log, its header, its notes, and how many records are too wide.
+
+    The log is parsed in pieces. Of each piece the columns are kept in as few bytes as hold them.
+    """
+    header: dict[str, str] = {}
+    notes: list[str] = []
+    columns: dict[str, Growing] = {}
+    fields: tuple[str, ...] = FIELDS
+    wide, in_header = 0, True
+    try:
+        for data in read_pieces(path):
+            if b";" in data:
+                header = parse_header(data) | header
+            if in_header:
+                notes += header_notes(data)
+                in_header = FIRST_RECORD.search(data) is None
+            if not columns:
+                fields = _fields(data)
+            table = _parse_table(path, data, fields)
+            if len(table):
+                for field in table:
+                    values = _narrow(table[field])
+                    if field in columns:
+                        columns[field].extend(values)
+                    else:
+                        columns[field] = Growing(values)
+                wide += _count_wide_lines(data, len(fields))
+    except TraceError:
+        # Only the whole log tells which of its lines is the first bad one.
+        data = read_bytes(path, share=SHARE_IN_PIECES)
+        _parse_table(path, data, _fields(data))
+        raise
+    if not columns:
+        raise TraceError(f"{path}: no job in it; expected lines of {len(FIELDS)} numbers")
+    table = pd.DataFrame({field: each.array for field, each in columns.items()}, copy=False)
+    return table, header, notes[:MOST_NOTES], wide
+
+
+class Growing:
+    """A column that grows by pieces, of the narrowest type that holds them all.
+
+    It is one block of memory, which grows in place: many small ones would leave gaps between them
+    that no whole column fits in.
+    """
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.kind = values.dtype
+        self.content = bytearray(values.tobytes())
+
+    def extend(self, values: np.ndarray) -> None:
+        """Append values."""
+        kind = np.result_type(self.kind, values)
+        if kind != self.kind:
+            self.content = bytearray(self.array.astype(kind))
+            self.kind = kind
+        self.content += values.astype(kind).tobytes()
+
+    @property
+    def array(self) -> np.ndarray:
+        """All values so far."""
+        return np.frombuffer(self.content, self.kind)
+
+
+def _narrow(values: pd.Series) -> np.ndarray:
+    """Numbers in as few bytes as hold them, −1 for whole ones below 0; others as they are."""
+    array = values.to_numpy()
+    if array.dtype.kind != "i":
+        return array
+    most = array.max(initial=0)
+    kind = next(kind for kind in WHOLE_KINDS if most <= np.iinfo(kind).max)
+    return np.maximum(array, -1).astype(kind)
+
+
+def _known(table: pd.DataFrame, field: str) -> pd.Series:
+    """A field of all records as floats, NaN if they are below 0: unknown."""
+    values = np.array(table[field], dtype=np.float64)
+    values[~(values >= 0)] = np.nan
+    return pd.Series(values, table.index, copy=False)
+
+
+def _whole(values: pd.Series) -> pd.Series:
+    """Whole numbers, NA if they are below 0."""
+    unknown = ~(values >= 0).to_numpy()
+    numbers = np.array(values.where(~unknown, 0) if values.dtype.kind == "f" else values, np.int64)
+    return pd.Series(pd.arrays.IntegerArray(numbers, unknown), values.index, copy=False)
+
+
 def _parse_table(path: Path, data: bytes, fields: tuple[str, ...]) -> pd.DataFrame:
-    """The records of a log as columns of numbers, NaN if they are below 0: unknown."""
+    """The records of a part of a log as columns of numbers."""
     # To pandas, an indented comment is a row of empty fields.
     lines = INDENTED_COMMENT.sub(b";", data)
     try:
@@ -262,7 +354,7 @@ def _parse_table(path: Path, data: bytes, fields: tuple[str, ...]) -> pd.DataFra
     except ValueError as error:
         _raise_first_bad_line(path, data, str(error), fields)
     if not len(table):
-        raise TraceError(f"{path}: no job in it; expected lines of {len(FIELDS)} numbers")
+        return table
     numbers = [field for field in fields if field != "descriptor"]
     for field in numbers:
         values = table[field]
@@ -274,8 +366,7 @@ def _parse_table(path: Path, data: bytes, fields: tuple[str, ...]) -> pd.DataFra
         and (table["descriptor"].isna() | (table["descriptor"] == "")).any()
     ):
         _raise_first_bad_line(path, data, "no descriptor in every line", fields)
-    known = table[numbers].where(table[numbers] >= 0)
-    return known if len(fields) == len(numbers) else _described(table.assign(**known))
+    return table if len(fields) == len(numbers) else _described(table)
 
 
 def _raise_first_bad_line(
@@ -322,17 +413,20 @@ def _count_wide_lines(data: bytes, columns: int) -> int:
 
 def _drop_rules(table: pd.DataFrame) -> list[tuple[str, pd.Series]]:
     """Reasons why a record is not a job, in the order of the module's docstring."""
-    run_time, status = table["run_time"], table["status"]
+    run_time, status = _known(table, "run_time"), table["status"]
     is_part = status.isin(PARTIAL_EXECUTION)
-    is_part &= table["job_id"].isin(table.loc[~is_part, "job_id"].dropna())
+    if is_part.any():
+        numbers = _known(table, "job_id")
+        jobs = numbers[~is_part & numbers.isin(numbers[is_part].dropna())]
+        is_part &= numbers.isin(jobs)
     size = (
         "number of processors unknown",
-        ~(table[["requested_processors", "allocated_processors"]] > 0).any(axis=1),
+        ~((table["requested_processors"] > 0) | (table["allocated_processors"] > 0)),
     )
     if "described_nodes" in table:
         size = ("no number of nodes in its descriptor", ~(table["described_nodes"] >= 1))
     return [
-        ("submit time unknown", table["submit_time"].isna()),
+        ("submit time unknown", ~(table["submit_time"] >= 0)),
         ("part of an execution (status 2, 3 or 4)", is_part),
         ("cancelled before it ran (status 5)", (status == CANCELLED) & ~(run_time > 0)),
         ("run time unknown", run_time.isna()),
@@ -346,27 +440,29 @@ def _jobs(table: pd.DataFrame, cores_per_node: int, account: Account) -> pd.Data
         special = _described_columns(table, account)
     else:
         special = _sizes(table, cores_per_node, account)
-    return pd.DataFrame(
-        {
-            "submit_time": table["submit_time"],
-            "run_time": table["run_time"],
-            "requested_time": table["requested_time"].where(table["requested_time"] > 0),
-            "nodes": special["nodes"],
-            "recorded_start": table["submit_time"] + table["wait_time"],
-            "memory": special["memory"],
-        }
-        | {field: table[field].astype("Int64") for field in NUMBERS}
-        | {field: _labels(table[field]) for field in LABELS}
-        | {field: table[field].astype("float64") for field in QUANTITIES}
-        | special
-    )
+    # Labels come first, while little else is in memory: they take the most for a moment.
+    known = [field for field in table if (table[field] >= 0).any()]
+    labels = {field: _labels(table.pop(field)) for field in LABELS if field in known}
+    submit_time, requested_time = _known(table, "submit_time"), _known(table, "requested_time")
+    columns = {
+        "submit_time": submit_time,
+        "run_time": _known(table, "run_time"),
+        "requested_time": requested_time.where(requested_time > 0),
+        "nodes": special["nodes"],
+        "recorded_start": submit_time + _known(table, "wait_time"),
+        "memory": special["memory"],
+    }
+    columns |= {field: _whole(table.pop(field)) for field in NUMBERS if field in known}
+    columns |= labels
+    columns |= {field: _known(table, field) for field in QUANTITIES if field in known}
+    return pd.DataFrame(columns | special, copy=False)
 
 
 def _sizes(table: pd.DataFrame, cores_per_node: int, account: Account) -> dict[str, pd.Series]:
     """Nodes and memory of the jobs, and notes on where they come from."""
-    requested, used = table["requested_processors"], table["used_memory"]
+    requested, used = _known(table, "requested_processors"), _known(table, "used_memory")
     unknown = ~(requested > 0)
-    processors = table["allocated_processors"].where(unknown, requested)
+    processors = _known(table, "allocated_processors").where(unknown, requested)
     account.add("noted", "requested processors unknown, allocated taken", unknown.sum())
     _note_allocated(table, account)
     used_taken = ~(table["requested_memory"] > 0) & (used > 0)
@@ -379,14 +475,17 @@ def _sizes(table: pd.DataFrame, cores_per_node: int, account: Account) -> dict[s
 
 def _note_allocated(table: pd.DataFrame, account: Account) -> None:
     """Note how many jobs were allocated other processors than they requested, and how much."""
-    both = table[(table["requested_processors"] > 0) & (table["allocated_processors"] > 0)]
-    requested, allocated = both["requested_processors"], both["allocated_processors"]
-    beyond = (allocated - requested) * both["run_time"]
+    both = (table["requested_processors"] > 0) & (table["allocated_processors"] > 0)
+    requested, allocated, run_time = (
+        _known(table, field)[both]
+        for field in ("requested_processors", "allocated_processors", "run_time")
+    )
+    beyond = (allocated - requested) * run_time
     for kind, outcome, size, own in (
         ("more", "leaves out", beyond.clip(lower=0), allocated),
         ("fewer", "adds", -beyond.clip(upper=0), requested),
     ):
-        share = float(size.sum()) / max(float((own * both["run_time"]).sum()), 1.0)
+        share = float(size.sum()) / max(float((own * run_time).sum()), 1.0)
         reason = (
             f"{kind} processors allocated than requested, requested taken: this {outcome} "
             f"{percent(share)} of the processor-hours"
@@ -396,15 +495,16 @@ def _note_allocated(table: pd.DataFrame, account: Account) -> None:
 
 def _memory(table: pd.DataFrame, cores_per_node: int) -> pd.Series:
     """GB per node from KB (1,024 bytes) per processor."""
-    requested, used = table["requested_memory"], table["used_memory"]
+    requested, used = _known(table, "requested_memory"), _known(table, "used_memory")
     kilobytes = requested.where(requested > 0, used.where(used > 0))
     return kilobytes * (1024 * cores_per_node) / 1e9
 
 
 def _labels(values: pd.Series) -> pd.Series:
-    """Numbers of users, queues, … as texts."""
+    """Numbers of users, queues, … as texts; unknown below 0."""
     codes, numbers = pd.factorize(values)
-    labels = pd.array([*(str(int(number)) for number in numbers), pd.NA], dtype="string")
+    texts = [str(int(number)) if number >= 0 else pd.NA for number in numbers]
+    labels = pd.array([*texts, pd.NA], dtype="string")
     return pd.Series(labels.take(codes), index=values.index)
 
 
@@ -487,11 +587,12 @@ def _format_lines(header: list[str], table: pd.DataFrame) -> bytes:
     return comments.encode() + written(table[list(FIELDS)].fillna(-1.0), sep=" ", header=False)
 
 
-def _has_descriptors(data: bytes) -> bool:
-    """Whether the first record of a log has a descriptor in its 21st column."""
+def _fields(data: bytes) -> tuple[str, ...]:
+    """The fields of records: the first has a descriptor in its 21st column, or they are 18."""
     first = RECORD.search(data)
     tokens = first[0].split() if first else []
-    return len(tokens) > 20 and re.match(DESCRIPTOR.encode(), tokens[20]) is not None
+    described = len(tokens) > 20 and re.match(DESCRIPTOR.encode(), tokens[20]) is not None
+    return (*FIELDS, *DESCRIBED_COLUMNS) if described else FIELDS
 
 
 def _described(table: pd.DataFrame) -> pd.DataFrame:
@@ -511,8 +612,8 @@ def _described_columns(table: pd.DataFrame, account: Account) -> dict[str, pd.Se
     return {
         "nodes": table["described_nodes"],
         "memory": pd.Series(np.nan, index=table.index),
-        "used_gpus": table["used_gpus"].round().astype("Int64"),
-        "soft_requested_time": table["soft_requested_time"],
+        "used_gpus": _known(table, "used_gpus").round().astype("Int64"),
+        "soft_requested_time": _known(table, "soft_requested_time"),
     }
 
 

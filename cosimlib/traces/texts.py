@@ -35,6 +35,10 @@ WHOLE = 2.0**53
 NUMBER = r"^([0-9]{1,15})"
 """The digits at the beginning of a job's name."""
 
+BOM = b"\xef\xbb\xbf"
+"""Mark of UTF-8 with which a text may begin."""
+ONLY_NUMBER = r"[0-9]{1,15}"
+
 BATCH = 50_000
 """Records that are converted at a time: as texts they take several times their file."""
 MAGIC = b"PAR1"
@@ -68,7 +72,7 @@ class Texts:
     def _values(self, column: str) -> pd.Series:
         """A column as it is, NA if unknown."""
         if column not in self.table:
-            return pd.Series(pd.NA, index=self.table.index, dtype="string")
+            return pd.Series(np.nan, index=self.table.index)
         values = self.table[column]
         if is_numeric_dtype(values) or is_datetime64_any_dtype(values):
             return values
@@ -90,6 +94,10 @@ class Texts:
         numbers = as_numbers(values)
         numbers = numbers.where(numbers.abs() < below)
         return self._checked(column, values, numbers, f"{expected}, or nothing where unknown")
+
+    def quantities(self, column: str) -> pd.Series:
+        """Numbers, NaN for all else."""
+        return as_numbers(self._values(column))
 
     def instants(self, column: str, unknown: str = "nothing where unknown") -> pd.Series:
         """Seconds of the epoch of times written as such, or as dates (UTC where no zone is)."""
@@ -162,6 +170,8 @@ def epoch(values: pd.Series, **options: Any) -> pd.Series:
 
 def leading_number(names: pd.Series) -> pd.Series:
     """The number with which the name of a job begins; NaN if there is none."""
+    if names.str.fullmatch(ONLY_NUMBER).fillna(False).all():
+        return names.astype("float64")
     return as_numbers(names.str.extract(NUMBER, expand=False))
 
 
@@ -172,7 +182,18 @@ def in_batches(
     tables = []
     while batch := list(islice(records, BATCH)):
         tables.append(convert(batch))
-    return pd.concat(tables or [convert([])], ignore_index=True)
+    return joined(tables or [convert([])])
+
+
+def joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """One table of several with the same columns, which are taken out of them one by one."""
+    if len(tables) == 1:
+        return tables[0]
+    columns = {
+        name: pd.concat([table.pop(name) for table in tables], ignore_index=True)
+        for name in [*tables[0]]
+    }
+    return pd.DataFrame(columns, copy=False)
 
 
 def read_kinds(
