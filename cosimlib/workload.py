@@ -58,7 +58,7 @@ ACCOUNT_COLUMNS = {"action": "str", "reason": "str", "records": "int64"}
 
 
 class JobArrays(NamedTuple):
-    """Workload as kernels use it: new contiguous arrays, one value per job."""
+    """Workload as kernels use it: contiguous arrays, one value per job."""
 
     submit_time: np.ndarray
     run_time: np.ndarray
@@ -140,7 +140,7 @@ class Workload(Displayed):
         check.instance("jobs", self.jobs, pd.DataFrame)
         if self.machine is not None:
             check.instance("machine", self.machine, System, expected=A_SYSTEM)
-        jobs = self.jobs.reset_index(drop=True).copy()
+        jobs = self.jobs.reset_index(drop=True)  # pandas copies a column once it is written to
         repeated = jobs.columns[jobs.columns.duplicated()]
         if len(repeated):
             raise InvalidWorkloadError(
@@ -237,8 +237,12 @@ class Workload(Displayed):
         began = known.pop() if len(known) == 1 else None
         return cls(jobs, name or " + ".join(each.name for each in workloads.values()), began=began)
 
-    def arrays(self, system: System, *, requested_time: bool = True) -> JobArrays:
+    def arrays(
+        self, system: System, *, requested_time: bool = True, copy: bool = True
+    ) -> JobArrays:
         """Arrays for the kernels: new, contiguous, and checked against `system`.
+
+        Without `copy` they are views of the jobs, which cannot be written: enough to fill records.
 
         Raises
         ------
@@ -271,12 +275,8 @@ class Workload(Displayed):
                 ", which this policy needs; fill it in with synthetic.with_missing_estimates, as "
                 "prepare_workload does where most are known, or take FCFS or first fit"
             )
-        return JobArrays(
-            np.array(jobs["submit_time"], dtype=np.float64),
-            np.array(jobs["run_time"], dtype=np.float64),
-            np.array(jobs["requested_time"], dtype=np.float64),
-            np.array(jobs["nodes"], dtype=np.int64),
-        )
+        views = JobArrays(*(jobs[name].to_numpy() for name in JobArrays._fields))
+        return JobArrays(*map(np.array, views)) if copy else views
 
     def label(self, job: int) -> str:
         """Name of a job in errors: ``KTH-SP2: job 4711``, with the trace's number if it has one."""

@@ -80,9 +80,9 @@ Order: TypeAlias = str | pd.Series | np.ndarray | Callable[..., Any]
 class Prepared(NamedTuple):
     """A workload, with its runs cut where they are killed, and what the kernels take.
 
-    `rank` is one number per job, lowest first, and `kind` how ranks order the queue, such as
-    `STATIC`. Of the kind `ASKED`, `ask` gives the ranks of waiting jobs by their numbers and the
-    moment.
+    `jobs` are views of the workload's columns. `rank` is one number per job, lowest first, and
+    `kind` how ranks order the queue, such as `STATIC`. Of the kind `ASKED`, `ask` gives the ranks
+    of waiting jobs by their numbers and the moment.
     """
 
     workload: Workload
@@ -119,7 +119,7 @@ def prepare(
         workload = _killed_at_request(workload, system)
     by_request = named is not None and named not in WITHOUT_REQUEST
     is_needed = requested_time or by_request or len(calendar) > 0
-    jobs = workload.arrays(system, requested_time=is_needed)
+    jobs = workload.arrays(system, requested_time=is_needed, copy=False)
     if own is not None:
         return Prepared(workload, jobs, own, STATIC, system, calendar)
     kind = KINDS.get(named, STATIC) if named else ASKED
@@ -198,19 +198,20 @@ def seen(workload: Workload) -> list[str]:
 
 def _named_rank(jobs: JobArrays, order: str) -> np.ndarray:
     """One rank per job, equal where `order` is silent, as where ranks depend on time."""
-    r, n = jobs.requested_time, jobs.nodes.astype(np.float64)
+    r, n = jobs.requested_time, jobs.nodes
     if order in ("F1", "F2", "F3", "F4"):
         return _learned_rank(jobs, order)
-    ranks = {
-        "shortest": r,
-        "sjbf": r,
-        "longest": -r,
-        "smallest": n,
-        "largest": -n,
-        # Smallest area first (Lelong, Reis and Trystram, JSSPP 2017).
-        "SAF": r * n,
-    }
-    return ranks.get(order, np.zeros(n.size)).copy()
+    if order in ("shortest", "sjbf"):
+        return r.copy()
+    if order == "longest":
+        return -r
+    if order == "smallest":
+        return n.astype(np.float64)
+    if order == "largest":
+        return -n.astype(np.float64)
+    if order == "SAF":  # smallest area first (Lelong, Reis and Trystram, JSSPP 2017)
+        return r * n
+    return np.zeros(n.size)
 
 
 def _learned_rank(jobs: JobArrays, order: str) -> np.ndarray:

@@ -133,7 +133,7 @@ def simulate(
 
 def prepared(workload: Workload, system: System, calendar: Calendar = ALWAYS_OPEN) -> Prepared:
     """A run in which jobs have no rank of ours, and requested times may be unknown."""
-    jobs = workload.arrays(system, requested_time=False)
+    jobs = workload.arrays(system, requested_time=False, copy=False)
     return Prepared(workload, jobs, np.zeros(len(workload)), SUBMITTED, system, calendar)
 
 

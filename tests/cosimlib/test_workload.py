@@ -49,6 +49,9 @@ def test_rows_are_numbered_anew_and_the_callers_frame_is_left_alone():
     assert workload.jobs.index.tolist() == [0, 1, 2]
     assert workload.jobs["requested_time"].isna().all()
     pd.testing.assert_frame_equal(frame, before)
+    frame["run_time"] = -1.0
+    frame.iloc[0, 0] = -2.0
+    assert (workload.jobs[["submit_time", "run_time"]] >= 0).all(axis=None)
 
 
 def test_a_workload_may_be_empty_and_numbers_may_come_as_text():
@@ -166,6 +169,15 @@ def test_arrays_are_fresh_contiguous_and_equal(workload):
         assert array.tolist() == workload.jobs[name].tolist()
         array[:] = -1
     assert (workload.jobs[["submit_time", "nodes"]] >= 0).all(axis=None)
+
+
+def test_arrays_without_a_copy_are_the_columns_and_cannot_be_written():
+    workload = Workload(jobs())
+    arrays = workload.arrays(System.of(8), requested_time=False, copy=False)
+    for name, array in arrays._asdict().items():
+        assert np.shares_memory(array, workload.jobs[name].to_numpy())
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
 
 
 def test_a_job_wider_than_the_system_is_named():
