@@ -188,8 +188,11 @@ class Schedule(Displayed):
             If jobs share nodes.
         """
         started = np.flatnonzero(~np.isnan(self.start_time))
-        nodes = self.workload.jobs["nodes"].to_numpy()[started]
-        return allocation_table(started, self.start_time[started], self.end_time[started], nodes)
+        nodes = self.workload.jobs["nodes"].to_numpy()
+        columns = (self.start_time, self.end_time, nodes)
+        if started.size < self.start_time.size:
+            columns = tuple(column[started] for column in columns)
+        return allocation_table(started, *columns)
 
     @cached_property
     def span(self) -> tuple[float, float]:
@@ -339,12 +342,13 @@ def allocation_table(
     ValueError
         If a number of nodes is not whole, or a use is not one of `USES`.
     """
-    part = np.asarray(nodes) % 1 != 0
-    if part.any():
-        raise ValueError(f"{np.asarray(nodes)[part][0]} nodes held; expected whole nodes")
+    nodes = np.asarray(nodes)
+    if nodes.dtype.kind != "i" and (part := nodes % 1 != 0).any():
+        raise ValueError(f"{nodes[part][0]} nodes held; expected whole nodes")
     columns = {"job": np.int64, "start": np.float64, "end": np.float64, "nodes": np.int64}
     values = zip(columns.items(), (job, start, end, nodes), strict=True)
-    table = pd.DataFrame({name: np.array(each, dtype) for (name, dtype), each in values})
+    arrays = {name: np.array(each, dtype) for (name, dtype), each in values}
+    table = pd.DataFrame(arrays, copy=False)
     return table.assign(use=_uses(use, len(table)))
 
 

@@ -1,5 +1,6 @@
 """FCFS, EASY and first fit: golden tables, the slow versions, and what must not change."""
 
+import tracemalloc
 from functools import partial
 from io import StringIO
 
@@ -18,6 +19,7 @@ from cosimlib.batch import (
 from cosimlib.policies import SIMULATORS
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
+from tests.benchmarks import large
 from tests.cosimlib.batch import naive
 from tests.strategies import workloads
 
@@ -241,3 +243,23 @@ def test_missing_requested_times_are_refused_where_they_are_needed():
         simulate_easy(workload, System.of(4))
     with pytest.raises(InvalidWorkloadError, match="job 0 has no requested_time"):
         simulate_fcfs(workload, System.of(4), kill_at_request=True)
+
+
+def test_easy_keeps_one_copy_of_the_jobs_beside_the_workload():
+    """64 bytes of a record, 8 of a rank, 16 of lists, 96 of a tree, 16 of results: 200 per job."""
+    jobs, system = 20_000, System.of(large.machine_nodes())
+    workload = large.grid(jobs)
+    simulate_easy(large.grid(100), system)
+    tracemalloc.start()
+    try:
+        simulate_easy(workload, system)
+        assert tracemalloc.get_traced_memory()[1] < 225 * jobs
+    finally:
+        tracemalloc.stop()
+
+
+def test_jobs_of_a_grid_start_as_in_the_slow_version():
+    workload, nodes = large.grid(500), 200
+    starts = simulate_easy(workload, System.of(nodes)).start_time
+    assert (starts > workload.jobs["submit_time"]).mean() > 0.3
+    assert starts.tolist() == naive.easy_starts(workload.jobs, nodes)

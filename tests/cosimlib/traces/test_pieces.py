@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 
 from cosimlib import traces
 from cosimlib.traces import TraceError, account, slurm, swf
+from tests.benchmarks import large
 from tests.cosimlib.traces.damage import SAMPLES, damaged, sample
 from tests.cosimlib.traces.reading import JOB
 from tests.cosimlib.traces.test_slurm import text
@@ -174,3 +176,20 @@ def test_readers_in_pieces_may_have_larger_logs(monkeypatch):
     assert account.largest_log(account.SHARE_IN_PIECES) == pytest.approx(
         account.largest_log() * account.SHARE_OF_MEMORY / account.SHARE_IN_PIECES
     )
+
+
+@pytest.mark.parametrize(
+    "read, table, delimiter",
+    [(traces.read_swf, large.swf_table, " "), (traces.read_sacct, large.sacct_table, "|")],
+)
+def test_reading_takes_at_most_four_times_the_text(tmp_path, cut, read, table, delimiter):
+    path = tmp_path / "log"
+    large.write(path, 3_000, table, delimiter)
+    cut(60_000)
+    read(path, verbose=False)
+    tracemalloc.start()
+    try:
+        assert len(read(path, verbose=False)) == 3_000
+        assert tracemalloc.get_traced_memory()[1] < 4 * path.stat().st_size
+    finally:
+        tracemalloc.stop()
