@@ -188,11 +188,10 @@ class Schedule(Displayed):
             If jobs share nodes.
         """
         started = np.flatnonzero(~np.isnan(self.start_time))
-        nodes = self.workload.jobs["nodes"].to_numpy()
-        columns = (self.start_time, self.end_time, nodes)
-        if started.size < self.start_time.size:
-            columns = tuple(column[started] for column in columns)
-        return allocation_table(started, *columns)
+        start, end, nodes = self.start_time, self.end_time, self.workload.jobs["nodes"].to_numpy()
+        if started.size < start.size:
+            start, end, nodes = start[started], end[started], nodes[started]
+        return allocation_table(started, start, end, nodes)
 
     @cached_property
     def span(self) -> tuple[float, float]:
