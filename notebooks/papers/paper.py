@@ -99,7 +99,7 @@ class Paper:
         path = stored_table(self.system, self._file(name))
         if not self.own or not path.is_file():
             return None
-        table = pd.read_csv(path, encoding="utf-8", float_precision="round_trip")
+        table = pd.read_csv(path, encoding="utf-8")
         return table if prepare is None else prepare(table, *arguments)
 
     def about_stored(self) -> str:
