@@ -124,7 +124,9 @@ LABELS = {
     "NodeList": "hosts",
     "State": "state",
 }
-READ = {*FORMS, *LABELS, "Elapsed", "Timelimit", "AllocTRES"}
+DECISIVE = {*FORMS, *LABELS, "Elapsed", "Timelimit", "AllocTRES"}
+"""Columns in which two divisions of a record must agree."""
+READ = {*DECISIVE, "ReqNodes", "Constraints"}
 NUMBERS = (
     "Submit",
     "Eligible",
@@ -136,6 +138,7 @@ NUMBERS = (
     "NCPUS",
     "AllocNodes",
     "AllocCPUS",
+    "ReqNodes",
 )
 """Columns that are whole numbers in most logs."""
 
@@ -532,7 +535,7 @@ def _divided(
                 for column, field in zip(columns, trial, strict=True)
                 if column in FORMS
             ):
-                key = tuple(f for c, f in zip(columns, trial, strict=True) if c in READ)
+                key = tuple(f for c, f in zip(columns, trial, strict=True) if c in DECISIVE)
                 found[key] = trial
     elif possible:
         found = {(): [], ("",): []}

@@ -138,6 +138,15 @@ def test_jobs_on_part_of_their_nodes_are_noted(tmp_path):
     assert counts(workload)["noted", "fewer cores than its nodes have: it may share them"] == 1
 
 
+def test_requested_nodes_and_constraints_are_read(tmp_path):
+    """A job that asks for tasks alone has one requested node, on however many it runs."""
+    heading = HEADING.replace("NCPUS", "ReqNodes|NCPUS|Constraints")
+    asked = [{"ReqNodes": "1", "Constraints": "gpu&big"}, {"ReqNodes": "2", "Constraints": ""}]
+    jobs = read(tmp_path, text(*asked, heading=heading)).jobs
+    assert jobs["requested_nodes"].tolist() == [1, 2] and jobs["nodes"].tolist() == [2, 2]
+    assert jobs["constraint"][0] == "gpu&big" and pd.isna(jobs["constraint"][1])
+
+
 def test_arrival_is_submission_or_eligibility_and_both_are_kept(tmp_path):
     content = text({}, {"JobIDRaw": "8", "Submit": "1010", "Eligible": "1050"})
     submitted = read(tmp_path, content).jobs
