@@ -17,11 +17,14 @@ from cosimlab.comparison import Comparison, compare_where_possible
 from cosimlib.batch import simulate_easy
 from cosimlib.slurm import NotModeled, Site, SlurmSchedule, simulate
 from cosimlib.system import System
+from cosimlib.traces.slurm import NOT_STARTED, STILL_RUNNING
 from cosimlib.units import WEEK
 from cosimlib.workload import Workload
 
 LEAST_CORRELATION = 0.5
 """Rank correlation of simulated and recorded waits below which a site does not fit."""
+NOT_ENDED = (NOT_STARTED, STILL_RUNNING)
+"""Jobs that the reader leaves out as they had not ended."""
 GROUPS = ("account", "qos", "partition", "size")
 SIZES = (1, 2, 5, 17, np.inf)
 SIZE_NAMES = ("1 node", "2 to 4 nodes", "5 to 16 nodes", "over 16 nodes")
@@ -200,15 +203,20 @@ def _release(site: Site) -> str:
 
 
 def _what(workload: Workload, site: Site) -> str:
-    """What was read: the site's nodes, partitions and QOS, and whose jobs from when to when."""
+    """What was read: the site's nodes, partitions and QOS, and whose jobs from when to when.
+
+    And how many jobs were left out because they had not ended.
+    """
     text = (
         f"{len(site.nodes):,} nodes in {len(site.partitions):,} partitions, {len(site.qos):,} QOS, "
     )
     text += f"{len(workload):,} jobs of {workload.column('user').nunique():,} users"
-    if workload.began is None or not len(workload):
-        return f"{text}."
-    last = workload.began + pd.Timedelta(seconds=float(workload.jobs["submit_time"].max()))
-    return f"{text}, {workload.began:%Y-%m-%d} to {last:%Y-%m-%d}."
+    if workload.began is not None and len(workload):
+        last = workload.began + pd.Timedelta(seconds=float(workload.jobs["submit_time"].max()))
+        text += f", {workload.began:%Y-%m-%d} to {last:%Y-%m-%d}"
+    account = workload.account[workload.account["reason"].isin(NOT_ENDED)]
+    left_out = [f"{row.records:,} {row.reason}" for row in account.itertuples(index=False)]
+    return f"{text}; left out: {', '.join(left_out)}." if left_out else f"{text}."
 
 
 def _read(workload: Workload) -> tuple[str, ...]:
@@ -216,6 +224,7 @@ def _read(workload: Workload) -> tuple[str, ...]:
     return tuple(
         f"{row.records:,} records {row.action}: {row.reason}."
         for row in workload.account.itertuples(index=False)
+        if row.reason not in NOT_ENDED
     )
 
 

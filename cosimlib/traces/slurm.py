@@ -63,6 +63,8 @@ from cosimlib.traces.texts import (
 from cosimlib.units import MINUTE
 from cosimlib.workload import Workload
 
+NOT_STARTED, STILL_RUNNING = "not started", "still running"
+"""Why jobs that have not ended are left out, in the account of a log."""
 UNSTARTED = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 """States of jobs that wait, whatever their record says of an earlier try."""
 
@@ -254,8 +256,8 @@ def _drop_rules(table: pd.DataFrame, unit: str) -> list[tuple[str, pd.Series]]:
         ("step of a job", table["step"]),
         ("time of submission unknown", table["submit"].isna()),
         ("cancelled before its start", cancelled),
-        ("not started", unknown | state.isin(UNSTARTED)),
-        ("still running", table["end"].isna() | state.isin(["RUNNING", "SUSPENDED"])),
+        (NOT_STARTED, unknown | state.isin(UNSTARTED)),
+        (STILL_RUNNING, table["end"].isna() | state.isin(["RUNNING", "SUSPENDED"])),
         ("run time unknown", ~(records.run_time(table) >= 0)),
         (f"number of {unit} unknown, or none", ~(table[unit] >= 1)),
     ]

@@ -317,6 +317,25 @@ def test_a_report_says_what_was_read_and_which_qos_is_missing(folder: Path) -> N
     assert any("no QOS gold" in one and "sacctmgr show qos" in one for one in notes)
 
 
+def test_a_report_says_how_many_jobs_had_not_ended(folder: Path) -> None:
+    """Job 1 has ended; jobs 2 and 3 wait, 4 runs, and 5 was cancelled before its start."""
+    path = folder / "sacct.txt"
+    path.write_text(
+        "JobIDRaw|User|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|State\n"
+        "1|anna|main|1767225600|1767225600|1767225660|60|10|1|1|COMPLETED\n"
+        "2|anna|main|1767225601|Unknown|Unknown|0|10|1|1|PENDING\n"
+        "3|anna|main|1767225602|Unknown|Unknown|0|10|1|1|PENDING\n"
+        "4|anna|main|1767225603|1767225700|Unknown|60|10|1|1|RUNNING\n"
+        "5|anna|main|1767225604|Unknown|1767225700|0|10|1|1|CANCELLED by 0\n"
+    )
+    site = lab.slurm.read_site(folder)
+    report = lab.slurm.report_on(lab.slurm.read_jobs(path, site), {"as is": site})
+    days = "2026-01-01 to 2026-01-01"
+    assert f"1 jobs of 1 users, {days}; left out: 2 not started, 1 still running." in str(report)
+    assert "1 records dropped: cancelled before its start." in report.notes
+    assert str(report).count("not started") == str(report).count("still running") == 1
+
+
 def test_the_command_says_when_it_compiles(capsys: pytest.CaptureFixture[str]) -> None:
     with tells_compiling():
         numba.njit(lambda number: number + 1)(1)
