@@ -96,7 +96,9 @@ class Workload(Displayed):
     jobs : pd.DataFrame
         `submit_time`, `run_time` and `requested_time` in seconds from the start of the trace
         (`requested_time` may be missing: NaN), and `nodes`; any of `OPTIONAL_COLUMNS`. Other
-        columns are kept. The index is replaced by 0, 1, …, the numbers of the jobs.
+        columns are kept. The index is replaced by 0, 1, …, the numbers of the jobs. Nothing is
+        copied: jobs change with arrays of which the table was made by ``pd.DataFrame(…,
+        copy=False)``.
     name : str
         Name in figures and errors.
     machine : System, optional
@@ -242,7 +244,8 @@ class Workload(Displayed):
     ) -> JobArrays:
         """Arrays for the kernels: new, contiguous, and checked against `system`.
 
-        Without `copy` they are views of the jobs, which cannot be written: enough to fill records.
+        Without `copy` they are the columns themselves where these are contiguous, which cannot be
+        written: enough to fill records.
 
         Raises
         ------
@@ -275,8 +278,8 @@ class Workload(Displayed):
                 ", which this policy needs; fill it in with synthetic.with_missing_estimates, as "
                 "prepare_workload does where most are known, or take FCFS or first fit"
             )
-        views = JobArrays(*(jobs[name].to_numpy() for name in JobArrays._fields))
-        return JobArrays(*map(np.array, views)) if copy else views
+        views = (np.ascontiguousarray(jobs[name].to_numpy()) for name in JobArrays._fields)
+        return JobArrays(*map(np.array, views) if copy else views)
 
     def label(self, job: int) -> str:
         """Name of a job in errors: ``KTH-SP2: job 4711``, with the trace's number if it has one."""

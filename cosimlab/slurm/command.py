@@ -86,7 +86,7 @@ def tells_compiling() -> Iterator[None]:
             if not self.said:
                 self.said = True
                 print(
-                    "compiling the simulator, once per installation: half a minute",
+                    "compiling, once per installation: up to half a minute",
                     file=sys.stderr,
                     flush=True,
                 )

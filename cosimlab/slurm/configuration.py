@@ -154,8 +154,8 @@ def _take(machine: Machine, line: Line, options: list[tuple[str, str, str]]) -> 
         given = {plain(name): each for name, each in line.pairs[1:]}
         if not given or not given.keys() <= {"nodes", "feature"}:
             raise TraceError(
-                f"{line.place}: NodeSet={value} {' '.join(given)}; expected Nodes= or Feature= "
-                "after the name; mend the line"
+                f"{line.place}: {' '.join(f'{name}={each}' for name, each in line.pairs)}; "
+                "expected Nodes= or Feature= after the name; mend the line"
             )
         machine.node_sets[value] = (given, line.place)
     elif kind == "downnodes":
@@ -278,6 +278,11 @@ def _without_sets(text: str, machine: Machine) -> str:
         feature = given.get("feature")
         names += listed
         names += [one.name for one in machine.nodes.values() if feature in one.features]
+        if not listed and not any(feature in one.features for one in machine.nodes.values()):
+            raise TraceError(
+                f"{place}: NodeSet={name} Feature={feature}; expected a feature of a node, as "
+                "written in its line NodeName="
+            )
     return ",".join(names) or text
 
 

@@ -43,7 +43,7 @@ SIZE_LIMIT = "COSIMLIB_LARGEST_LOG"
 SHARE_OF_MEMORY = 16
 """By default a log may have this part of the memory: its jobs take up to 13 times their text."""
 SHARE_IN_PIECES = 5
-"""The same for formats that are read in pieces: jobs and all work on them take 4 times the text."""
+"""The same for formats that are read in pieces: reading takes about 3 times the text."""
 UNKNOWN_MEMORY = 8e9
 CHUNK = 1 << 18
 """Bytes that are decompressed at a time."""
@@ -148,23 +148,21 @@ def largest_log(share: int = SHARE_OF_MEMORY) -> float:
     raise ValueError(f"{SIZE_LIMIT}={given!r}; expected a number of bytes above 0, such as 4e9")
 
 
-def too_large(path: Path, most: float, share: int = SHARE_OF_MEMORY) -> TraceError:
+class TooLargeError(TraceError):
+    """A log is larger than its share of the memory."""
+
+
+def too_large(path: Path, most: float, share: int = SHARE_OF_MEMORY) -> TooLargeError:
     """The error for a log with more than `most` bytes."""
-    return TraceError(
+    return TooLargeError(
         f"{path}: more than {quantity(most / 1e6, 'MB')}, which a log may have here once it is "
         f"decompressed (by default a {share}th of the memory); {SIZE_LIMIT}=4e9 allows "
         "4 GB"
     )
 
 
-def read_bytes(path: Path, *, share: int = SHARE_OF_MEMORY) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed if it is gzip, bzip2, xz or a zip of one file.
-
-    Parameters
-    ----------
-    path : Path
-    share : int
-        The part of the memory that the content may have, for `largest_log`.
 
     Raises
     ------
@@ -174,8 +172,19 @@ def read_bytes(path: Path, *, share: int = SHARE_OF_MEMORY) -> bytes:
         For a compressed file that is cut short or damaged, one whose name has another ending than
         its content, one of another compression, or one with more bytes than `largest_log`.
     """
-    kind = _checked_compression(path, share)
-    return path.read_bytes() if kind is None else b"".join(_chunks(path, kind, share))
+    kind = _checked_compression(path, SHARE_OF_MEMORY)
+    return path.read_bytes() if kind is None else b"".join(_chunks(path, kind, SHARE_OF_MEMORY))
+
+
+def read_for_error(path: Path) -> bytes | None:
+    """The content of a file in which a piece is damaged, to find its first bad line.
+
+    None if the file may only be read in pieces: all of its lines at once take too much memory.
+    """
+    try:
+        return read_bytes(path)
+    except TooLargeError:
+        return None
 
 
 def read_pieces(path: Path) -> Iterator[bytes]:
@@ -223,6 +232,8 @@ def _chunks(path: Path, kind: str | None, share: int) -> Iterator[bytes]:
                 size += len(chunk)
                 yield chunk
     except BROKEN as error:
+        if kind is None:
+            raise
         raise TraceError(
             f"{path}: the {kind} file is cut short or damaged ({error}) after "
             f"{path.stat().st_size} bytes; fetch it again"

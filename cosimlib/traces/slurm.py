@@ -37,12 +37,12 @@ from cosimlib import checks as check
 from cosimlib.system import MOST_CORES, MOST_GPUS, MOST_MEMORY, NodeType, System
 from cosimlib.traces import records
 from cosimlib.traces.account import (
-    SHARE_IN_PIECES,
     Account,
     TraceError,
     base_name,
     parses,
     read_bytes,
+    read_for_error,
     read_pieces,
     shortened,
 )
@@ -337,8 +337,12 @@ def _read_text(path: Path) -> pd.DataFrame:
     try:
         return joined(list(_tables(path)))
     except TraceError:
-        # Of several errors, that of the first line counts: it is found in the whole log.
-        lines = _lines(read_bytes(path, share=SHARE_IN_PIECES).removeprefix(BOM), 1)
+        # Of several errors, that of the first line counts: it is found in the whole log. Of a log
+        # that is too large for that, it is that of the first bad piece.
+        whole = read_for_error(path)
+        if whole is None:
+            raise
+        lines = _lines(whole.removeprefix(BOM), 1)
         heading = next((line for _, line in lines if line.strip()), "")
         _by_line(path, lines, *_heading(path, heading.rstrip("\r\n")))
         raise

@@ -39,14 +39,13 @@ from cosimlib.display import percent
 from cosimlib.files import write_whole
 from cosimlib.system import System
 from cosimlib.traces.account import (
-    SHARE_IN_PIECES,
     Account,
     TraceError,
     assemble,
     base_name,
     compressed,
     parses,
-    read_bytes,
+    read_for_error,
     read_pieces,
     shortened,
     written,
@@ -255,7 +254,7 @@ def _read_records(path: Path) -> tuple[pd.DataFrame, dict[str, str], list[str], 
     notes: list[str] = []
     columns: dict[str, Growing] = {}
     fields: tuple[str, ...] = FIELDS
-    wide, in_header = 0, True
+    wide, in_header, before, data = 0, True, 0, b""
     try:
         for data in read_pieces(path):
             if b";" in data:
@@ -274,10 +273,14 @@ def _read_records(path: Path) -> tuple[pd.DataFrame, dict[str, str], list[str], 
                     else:
                         columns[field] = Growing(values)
                 wide += _count_wide_lines(data, len(fields))
+            before += data.count(b"\n")
     except TraceError:
-        # Only the whole log tells which of its lines is the first bad one.
-        data = read_bytes(path, share=SHARE_IN_PIECES)
-        _parse_table(path, data, _fields(data))
+        # Only the whole log tells which of its lines is the first bad one. Of a log that is too
+        # large for that, it is the first of this piece, with a blank line for each one before.
+        whole = read_for_error(path)
+        if whole is not None:
+            fields = _fields(whole)
+        _parse_table(path, b"\n" * before + data if whole is None else whole, fields)
         raise
     if not columns:
         raise TraceError(f"{path}: no job in it; expected lines of {len(FIELDS)} numbers")

@@ -174,6 +174,7 @@ def test_arrays_are_fresh_contiguous_and_equal(workload):
 def test_arrays_without_a_copy_are_the_columns_and_cannot_be_written():
     workload = Workload(jobs())
     arrays = workload.arrays(System.of(8), requested_time=False, copy=False)
+    assert all(each.flags.c_contiguous for each in arrays)
     for name, array in arrays._asdict().items():
         assert np.shares_memory(array, workload.jobs[name].to_numpy())
         with pytest.raises(ValueError, match="read-only"):

@@ -134,7 +134,8 @@ def test_what_is_not_modeled_is_named(folder: Path) -> None:
         ("Include gone.conf", "line LAST: Include gone.conf; expected this file"),
         ("PartitionName=x Nodes=n09", "line LAST: PartitionName=x Nodes=n09; expected nodes"),
         ("NodeName=z CPUs=many", "line LAST: "),
-        ("NodeSet=some", "line LAST: NodeSet=some ; expected Nodes= or Feature="),
+        ("NodeSet=some", "line LAST: NodeSet=some; expected Nodes= or Feature="),
+        ("NodeSet=some Foo=Bar", "line LAST: NodeSet=some Foo=Bar; expected Nodes= or Feature="),
         ("PartitionName=x Nodes=g1 MaxTime=1:2:3:4", "MaxTime='1:2:3:4'; expected minutes"),
     ],
 )
@@ -156,6 +157,13 @@ def test_partitions_have_the_nodes_of_sets_that_they_name(folder: Path) -> None:
     }
     assert found["some"] == ["g1", "n03"] and found["both"] == ["g1", "n01", "n02"]
     assert "NodeSet" not in {one.setting for one in site.not_modeled}
+    (folder / "slurm.conf").write_text(
+        CONF + "NodeSet=none Feature=Fast\nPartitionName=p Nodes=none\n"
+    )
+    with pytest.raises(
+        TraceError, match=r"NodeSet=none Feature=Fast; expected a feature of a node"
+    ):
+        lab.slurm.read_site(folder)
 
 
 def test_shown_configuration(folder: Path) -> None:
@@ -340,7 +348,7 @@ def test_the_command_says_when_it_compiles(capsys: pytest.CaptureFixture[str]) -
     with tells_compiling():
         numba.njit(lambda number: number + 1)(1)
         numba.njit(lambda number: number + 2)(1)
-    assert capsys.readouterr().err.count("compiling the simulator") == (not is_interpreted())
+    assert capsys.readouterr().err.count("compiling, once") == (not is_interpreted())
     with tells_compiling():
         pass
     assert capsys.readouterr().err == ""

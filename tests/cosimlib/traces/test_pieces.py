@@ -90,6 +90,21 @@ def test_an_error_in_a_later_piece_has_the_line_of_the_log(tmp_path, cut):
         traces.read_sacct(path, verbose=False)
 
 
+def test_of_a_log_that_is_too_large_to_be_read_whole_a_bad_line_is_found_in_its_piece(
+    tmp_path, cut, monkeypatch
+):
+    cut(2_000)
+    monkeypatch.setattr(account, "largest_log", lambda share=16: 1e9 if share < 16 else 3_000)
+    path = tmp_path / "log.swf"
+    path.write_text("; a comment\n" + f"{JOB}\n" * 150 + "1 2 3\n" + f"{JOB}\n" * 150)
+    with pytest.raises(TraceError, match="line 152 reads '1 2 3': 3 columns; expected 18"):
+        traces.read_swf(path, verbose=False)
+    path = tmp_path / "log.txt"
+    path.write_text(text(*[{}] * 140, {"NNodes": "two"}, *[{}] * 40))
+    with pytest.raises(TraceError, match="line 142 has NNodes='two'"):
+        traces.read_sacct(path, verbose=False)
+
+
 def test_a_damaged_compression_is_found_before_a_bad_line(tmp_path, cut):
     cut(300)
     chance = random.Random(1)
