@@ -68,7 +68,7 @@ import numpy as np
 
 from cosimlib.kernels.jit import kernel
 from cosimlib.slurm.bits import WORD, ZERO, exclude, has, keep_common, size_of
-from cosimlib.slurm.limits import SIZE, START, exceeded
+from cosimlib.slurm.limits import SIZE, START, Ledger, exceeded
 from cosimlib.slurm.preemption import has_node_of, list_candidates, make_room, mark
 from cosimlib.slurm.selection import (
     LAST,
@@ -127,7 +127,7 @@ def run_backfill(world: World, now: float) -> None:
 def _last_that_may_act(world: World, last: int, first: int, now: float) -> int:
     """The last place of the queue, from one place back to another, whose job may act; else −1."""
     settings, jobs, queue = world.settings[0], world.jobs, world.queue
-    rows, counts = world.machine.rows, world.machine.counts
+    rows, counts, fits = world.machine.rows, world.machine.counts, world.machine.fits
     if settings.plans_all:
         return last
     for place in range(last, first - 1, -1):
@@ -140,19 +140,21 @@ def _last_that_may_act(world: World, last: int, first: int, now: float) -> int:
         row = one.request % (rows.size - 1)
         if rows[row].request != one.request or rows[row].position != counts[0].changes:
             row_of(world.machine, one.request)
-        if rows[row].fitting >= one.nodes and _may_start(world, one, row, now):
+        if rows[row].fitting < one.nodes:
+            continue
+        if _may_start(world.map, world.ledger, fits[row], one, now):
             return place
     return NOWHERE
 
 
 @kernel
-def _may_start(world: World, one: np.record, row: int, now: float) -> bool:
+def _may_start(plan: Map, ledger: Ledger, fits: np.ndarray, one: np.record, now: float) -> bool:
     """Whether a job could start now, if all jobs before it were passed over."""
-    plan, slot, end = world.map, 0, now + one.limit
-    if exceeded(world.ledger, one, START) >= 0 or exceeded(world.ledger, one, SIZE) >= 0:
+    slot, end = 0, now + one.limit
+    if exceeded(ledger, one, START) >= 0 or exceeded(ledger, one, SIZE) >= 0:
         return False
     for number in range(plan.found.size):
-        plan.found[number] = world.machine.fits[row, number]
+        plan.found[number] = fits[number]
     while plan.slots[slot].begin <= end:
         if plan.slots[slot].end > now:
             keep_common(plan.found, plan.free, slot)
@@ -282,24 +284,26 @@ def _after_others(
 ) -> float:
     """When a job could start as running jobs end, but for those that are gone."""
     machine, plan, settings = world.machine, world.map, world.settings[0]
-    is_old = settings.is_before_24_11
+    running, count = world.running, world.clock[0].running
+    times, lasts, is_old = machine.times[row], machine.lasts[row], settings.is_before_24_11
     gone_by = -np.inf if is_old else tried
-    if _count_free_by(world, row, gone_by, LAST) >= one.nodes:
+    if _count_free_by(plan, times, lasts, gone_by, LAST) >= one.nodes:
         choose(machine, one.request, plan.found, one.nodes, gone_by, LAST)
         return now
     latest = np.inf if is_old or later < 0 else later
-    if _count_free_by(world, row, latest, LAST) < one.nodes:
+    if _count_free_by(plan, times, lasts, latest, LAST) < one.nodes:
         return np.nan
-    place = _on_common(world, _first_after(world, gone_by), 1)
-    window, anchor = GROUP, (np.floor(_end_of(world, place) / GROUP) + 1) * GROUP
+    place = _on_common(world, _first_after(running, count, gone_by), 1)
+    window, anchor = GROUP, (np.floor(_end_of(running, count, place) / GROUP) + 1) * GROUP
     while True:
         place = _last_of_group(world, place, anchor + window, latest)
-        end, last = _end_of(world, place), world.running[place].job
-        if _count_free_by(world, row, end, last) >= one.nodes:
+        end, last = _end_of(running, count, place), running[place].job
+        if _count_free_by(plan, times, lasts, end, last) >= one.nodes:
             break
         place += 1
         window *= 2
-        while window <= YEAR and _end_of(world, _next_counted(world, place)) > anchor + window:
+        following = _end_of(running, count, _next_counted(world, place))
+        while window <= YEAR and following > anchor + window:
             window *= 2
     choose(machine, one.request, plan.found, one.nodes, end, last)
     if not is_old:
@@ -317,27 +321,28 @@ def _last_of_group(world: World, place: int, by: float, latest: float) -> int:
     It is the first on common nodes that is followed by a job whose limit is after the group's span,
     so that its own limit may be after it. No limit is after the next time to be tried.
     """
+    running, count = world.running, world.clock[0].running
     place = _on_common(world, max(place, _last_by(world, by)), 1)
-    if place == world.clock[0].running or _end_of(world, place) > latest:
-        place = _on_common(world, _first_after(world, latest) - 1, -1)
+    if place == count or _end_of(running, count, place) > latest:
+        place = _on_common(world, _first_after(running, count, latest) - 1, -1)
     return place
 
 
 @kernel
-def _end_of(world: World, place: int) -> float:
+def _end_of(running: np.recarray, count: int, place: int) -> float:
     """When the limit of a running job is; infinity after the last one."""
-    if place == world.clock[0].running:
+    if place == count:
         return np.inf
-    return world.running[place].end
+    return running[place].end
 
 
 @kernel
-def _first_after(world: World, time: float) -> int:
+def _first_after(running: np.recarray, count: int, time: float) -> int:
     """The first of the running jobs whose limit is after a time."""
-    low, high = 0, world.clock[0].running
+    low, high = 0, count
     while low < high:
         middle = (low + high) // 2
-        if _end_of(world, middle) <= time:
+        if running[middle].end <= time:
             low = middle + 1
         else:
             high = middle
@@ -347,8 +352,9 @@ def _first_after(world: World, time: float) -> int:
 @kernel
 def _last_by(world: World, time: float) -> int:
     """The last of the running jobs whose limit is by a time and which is not gone; −1 for none."""
-    place = _first_after(world, time) - 1
-    while place >= 0 and _is_gone(world, place):
+    running, places = world.running, world.machine.places
+    place = _first_after(running, world.clock[0].running, time) - 1
+    while place >= 0 and places[running[place].first].is_gone:
         place -= 1
     return place
 
@@ -356,7 +362,8 @@ def _last_by(world: World, time: float) -> int:
 @kernel
 def _next_counted(world: World, place: int) -> int:
     """The first of the running jobs from a place on that is not gone."""
-    while place < world.clock[0].running and _is_gone(world, place):
+    running, places = world.running, world.machine.places
+    while place < world.clock[0].running and places[running[place].first].is_gone:
         place += 1
     return place
 
@@ -377,18 +384,12 @@ def _on_common(world: World, place: int, step: int) -> int:
 
 
 @kernel
-def _is_gone(world: World, place: int) -> bool:
-    """Whether a running job is taken for gone."""
-    return bool(world.machine.places[world.running[place].first].is_gone)
-
-
-@kernel
-def _count_free_by(world: World, row: int, time: float, last: int) -> int:
+def _count_free_by(plan: Map, times: np.ndarray, lasts: np.ndarray, time: float, last: int) -> int:
     """Find the common nodes on which a job fits once all limits up to a time have passed.
 
-    Of jobs that end at that very time, those count that are not after the last one.
+    `times` says when it fits on each node, and `lasts` which job ends last by then. Of jobs that
+    end at that very time, those count that are not after the last one.
     """
-    plan, times, lasts = world.map, world.machine.times[row], world.machine.lasts[row]
     # All nodes are compared, without a branch: that is faster than to go from one common node to
     # the next.
     for number in range(plan.common.size):
@@ -463,8 +464,9 @@ def _free_throughout(world: World, one: np.record, tried: float, was_tested: boo
 @kernel
 def _may_fit_by(world: World, one: np.record, slot: int, time: float, end: float) -> bool:
     """Whether a job fits, by a time, on nodes that are free in the map from a slot to its limit."""
-    plan = world.map
-    size = _count_free_by(world, row_of(world.machine, one.request), time, LAST)
+    plan, machine = world.map, world.machine
+    row = row_of(machine, one.request)
+    size = _count_free_by(plan, machine.times[row], machine.lasts[row], time, LAST)
     while size >= one.nodes and plan.slots[slot].begin <= end:
         keep_common(plan.found, plan.free, slot)
         size = size_of(plan.found)

@@ -263,16 +263,17 @@ def _take_node(machine: Machine, node: int) -> None:
 
 
 @kernel
-def _idle_cores(machine: Machine, request: np.record, node: int, time: float, last: int) -> int:
+def _idle_cores(
+    places: np.recarray, one: np.record, request: np.record, time: float, last: int
+) -> int:
     """Idle cores of a node at a time; a job on whole nodes counts all."""
-    one = machine.nodes[node]
     if request.is_whole:
         return one.cores
     cores, place = one.cores - one.used_cores, one.head
-    while place >= 0 and has_ended(machine.places[place], time, last):
-        if not machine.places[place].is_gone:
-            cores += machine.places[place].cores
-        place = machine.places[place].next
+    while place >= 0 and has_ended(places[place], time, last):
+        if not places[place].is_gone:
+            cores += places[place].cores
+        place = places[place].next
     return cores
 
 
@@ -295,21 +296,22 @@ def _find_runs(
     machine: Machine, request: np.record, members: np.ndarray, time: float, last: int
 ) -> int:
     """List the runs of neighboring nodes of one weight in a set; how many there are."""
+    nodes, places, runs, idle = machine.nodes, machine.places, machine.runs, machine.idle
     size, previous = 0, NOWHERE - 1
     for number in range(members.size):
         word = members[number]
         while word:
             node = number * WORD + lowest_of(word)
-            weight = machine.nodes[node].weight
-            if node != previous + 1 or machine.runs[size - 1].weight != weight:
-                run = machine.runs[size]
+            weight = nodes[node].weight
+            if node != previous + 1 or runs[size - 1].weight != weight:
+                run = runs[size]
                 run.first, run.nodes, run.cores, run.weight = node, 0, 0, weight
                 size += 1
-            run = machine.runs[size - 1]
+            run = runs[size - 1]
             run.last = node
             run.nodes += 1
-            machine.idle[node] = _idle_cores(machine, request, node, time, last)
-            run.cores += machine.idle[node]
+            idle[node] = _idle_cores(places, nodes[node], request, time, last)
+            run.cores += idle[node]
             previous = node
             word = word & (word - ONE)
     return size

@@ -396,8 +396,8 @@ def _next_instant(world: World) -> float:
 @kernel
 def _finish(world: World, job: int, now: float) -> None:
     """End a job, and count its usage since the last period; if it was preempted, requeue it."""
-    one = world.jobs[job]
-    _use(world, one, now)
+    one, clock = world.jobs[job], world.clock[0]
+    _use(world.tree.branches, one, clock.last_period, now, world.settings[0].decay)
     if one.preempted_by < 0 or one.began + one.run_time <= now:
         stop(world, job, now)
         return
@@ -422,13 +422,13 @@ def _requeue(world: World, job: int, now: float) -> None:
 
 
 @kernel
-def _use(world: World, one: np.record, now: float) -> None:
+def _use(branches: np.recarray, one: np.record, since: float, now: float, decay: float) -> None:
     """Add what a running job used since the last period to its association and those above."""
-    if one.association < 0 or world.tree.branches.size == 0:
+    if one.association < 0 or branches.size == 0:
         return
-    seconds = max(0.0, now - max(one.began, world.clock[0].last_period))
-    billed = seconds * world.settings[0].decay ** seconds * one.billing * one.usage_factor
-    add_usage(world.tree.branches, one.association, billed)
+    seconds = max(0.0, now - max(one.began, since))
+    billed = seconds * decay**seconds * one.billing * one.usage_factor
+    add_usage(branches, one.association, billed)
 
 
 @kernel
@@ -441,8 +441,10 @@ def _update(world: World, now: float) -> None:
             clock.resets += 1
     if now > clock.last_period:
         decay_usage(tree.branches, settings.decay ** (now - clock.last_period))
+        jobs, running = world.jobs, world.running
         for place in range(clock.running):
-            _use(world, world.jobs[world.running[place].job], now)
+            one = jobs[running[place].job]
+            _use(tree.branches, one, clock.last_period, now, settings.decay)
     clock.last_period = now
     if not settings.multifactor:
         return
