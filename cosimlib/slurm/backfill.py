@@ -136,7 +136,7 @@ def _last_that_may_act(world: World, last: int, first: int, now: float) -> int:
             continue
         if settings.preempts and world.preempts[one.rung].any():
             return place
-        # As in `row_of`, which is called where its row is old: a call takes longer than the question.
+        # `row_of` asks the same; it is called only where its row is old, as the call takes longer.
         row = one.request % (rows.size - 1)
         if rows[row].request != one.request or rows[row].position != counts[0].changes:
             row_of(world.machine, one.request)
