@@ -245,6 +245,7 @@ def test_missing_requested_times_are_refused_where_they_are_needed():
         simulate_fcfs(workload, System.of(4), kill_at_request=True)
 
 
+@pytest.mark.compiled("memory of arrays, and not of Python's numbers")
 def test_easy_keeps_one_copy_of_the_jobs_beside_the_workload():
     """64 bytes of a record, 8 of a rank, 16 of lists, 96 of a tree, 16 of results: 200 per job."""
     jobs, system = 20_000, System.of(large.machine_nodes())

@@ -22,6 +22,8 @@ from cosimlib.policies import SIMULATORS
 from cosimlib.system import System
 from cosimlib.workload import Workload
 
+pytestmark = pytest.mark.compiled("queues of a hundred thousand jobs")
+
 JOBS = 100_000
 WARM_UP = 20_000
 BATCHES = 40
