@@ -13,16 +13,16 @@ Three buttons keep an answer. *Pin* shows it beside the answers that follow, wit
 import html
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, ParamSpec
 
 import plotly.graph_objects as go
 from IPython import display, get_ipython
 from ipywidgets import HTML, Button, GridBox, HBox, Layout, Textarea, VBox, Widget
-from numba.core import event
 
+from cosimlab import compiling
 from cosimlab.explorers.answer import Answer, Pin, comparison
 from cosimlab.explorers.cell import Call
 from cosimlab.explorers.knobs import Knob, Settings, same, settle
@@ -65,28 +65,11 @@ def _tell_cell(text: str) -> None:
         display.display(display.HTML(text), display_id=COMPILING, update=text != COMPILING)
 
 
-@contextmanager
-def tells_compiling(tell: Callable[[str], None] = _tell_cell) -> Iterator[None]:
+def tells_compiling(
+    tell: Callable[[str], None] = _tell_cell,
+) -> AbstractContextManager[None]:
     """Call `tell` with `COMPILING` once Numba compiles something, and with "" at the end."""
-
-    class Listener(event.Listener):
-        said = False
-
-        def on_start(self, event: Any) -> None:
-            if not self.said:
-                self.said = True
-                tell(COMPILING)
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    listener = Listener()
-    with event.install_listener("numba:compile", listener):
-        try:
-            yield
-        finally:
-            if listener.said:
-                tell("")
+    return compiling.tells_compiling(lambda: tell(COMPILING), lambda: tell(""))
 
 
 def explorer(make: Callable[P, "Panel"]) -> Callable[P, "Panel"]:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from cosimlab.comparison import Comparison, compare_where_possible
 from cosimlib.batch import simulate_easy
+from cosimlib.display import count
 from cosimlib.slurm import NotModeled, Site, SlurmSchedule, simulate
 from cosimlib.system import System
 from cosimlib.traces.slurm import NOT_STARTED, STILL_RUNNING
@@ -136,8 +137,8 @@ def report_on(
         notes = (*notes, f"No intervals: {why}.") if why else notes
     elif fits is not False and len(sites) > 1:
         notes = (*notes, "The differences below have no intervals.")
-    said = (_what(workload, sites[first]), _release(sites[first]))
-    notes = (*said, *_read(workload), *notes, *_refusals(schedules))
+    read = (_what_was_read(workload, sites[first]), _release(sites[first]))
+    notes = (*read, *_odd_records(workload), *notes, *_refusals(schedules))
     named = {one for schedule in schedules.values() for one in schedule.not_modeled}
     return SlurmReport(
         workload.name,
@@ -202,15 +203,14 @@ def _release(site: Site) -> str:
     return "The release is not given: the newest is simulated (--set SLURM_VERSION=23.11)."
 
 
-def _what(workload: Workload, site: Site) -> str:
+def _what_was_read(workload: Workload, site: Site) -> str:
     """What was read: the site's nodes, partitions and QOS, and whose jobs from when to when.
 
     And how many jobs were left out because they had not ended.
     """
-    text = (
-        f"{len(site.nodes):,} nodes in {len(site.partitions):,} partitions, {len(site.qos):,} QOS, "
-    )
-    text += f"{len(workload):,} jobs of {workload.column('user').nunique():,} users"
+    machine = f"{count(len(site.nodes), 'node')} in {count(len(site.partitions), 'partition')}"
+    users = count(workload.column("user").nunique(), "user")
+    text = f"{machine}, {len(site.qos):,} QOS, {count(len(workload), 'job')} of {users}"
     if workload.began is not None and len(workload):
         last = workload.began + pd.Timedelta(seconds=float(workload.jobs["submit_time"].max()))
         text += f", {workload.began:%Y-%m-%d} to {last:%Y-%m-%d}"
@@ -219,7 +219,7 @@ def _what(workload: Workload, site: Site) -> str:
     return f"{text}; left out: {', '.join(left_out)}." if left_out else f"{text}."
 
 
-def _read(workload: Workload) -> tuple[str, ...]:
+def _odd_records(workload: Workload) -> tuple[str, ...]:
     """What was done with records that are not simple jobs, as the reader noted it."""
     return tuple(
         f"{row.records:,} records {row.action}: {row.reason}."
@@ -239,8 +239,11 @@ def _refusals(schedules: Mapping[str, SlurmSchedule]) -> tuple[str, ...]:
             )
             total = len(schedule.workload)
             notes.append(f"{name}: {reasons.sum():,} of {total:,} jobs do not run: {words}.")
-        if "InvalidQOS" in reasons:
-            notes.append(_unknown_qos(schedule))
+    notes += dict.fromkeys(
+        _unknown_qos(schedule)
+        for schedule in schedules.values()
+        if (schedule.refused["reason"] == "InvalidQOS").any()
+    )
     if notes and _run_everywhere(schedules).any():
         notes.append("The waits below are of the jobs that run under every site.")
     elif notes:
@@ -252,9 +255,10 @@ def _unknown_qos(schedule: SlurmSchedule) -> str:
     """Which QOS of jobs the site does not have, and what to do."""
     named = schedule.workload.column("qos").astype("string").dropna()
     missing = sorted(set(named) - {*schedule.site.qos, ""})
+    names = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
     return (
-        f"The site has no QOS {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}, which "
-        "jobs name: export it (sacctmgr show qos -P > site/qos.txt)."
+        f"The site has no QOS {names}, which jobs name: export it "
+        "(sacctmgr show qos -P > site/qos.txt)."
     )
 
 

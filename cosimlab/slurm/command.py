@@ -2,13 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
 
-from numba.core import event
-
+from cosimlab import compiling
 from cosimlab.ending import Arguments, status_of
 from cosimlab.slurm.answer import report_on
 from cosimlab.slurm.jobs import read_jobs
@@ -75,24 +73,11 @@ def _report(given: argparse.Namespace) -> int:
     return 0
 
 
-@contextmanager
-def tells_compiling() -> Iterator[None]:
-    """Say on stderr that the simulator is compiled, as soon as that begins; not where it is not."""
+def tells_compiling() -> AbstractContextManager[None]:
+    """Say on stderr that something is compiled, as soon as that begins; not where it is not."""
 
-    class Listener(event.Listener):
-        said = False
+    def say() -> None:
+        text = "compiling, once per installation: up to half a minute"
+        print(text, file=sys.stderr, flush=True)
 
-        def on_start(self, event: Any) -> None:
-            if not self.said:
-                self.said = True
-                print(
-                    "compiling, once per installation: up to half a minute",
-                    file=sys.stderr,
-                    flush=True,
-                )
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Listener()):
-        yield
+    return compiling.tells_compiling(say, lambda: None)

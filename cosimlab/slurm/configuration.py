@@ -33,6 +33,11 @@ class Line:
     place: str
     pairs: list[tuple[str, str]]
 
+    @property
+    def text(self) -> str:
+        """The pairs as they are written."""
+        return " ".join(f"{name}={value}" for name, value in self.pairs)
+
 
 @dataclass
 class Machine:
@@ -154,13 +159,12 @@ def _take(machine: Machine, line: Line, options: list[tuple[str, str, str]]) -> 
         given = {plain(name): each for name, each in line.pairs[1:]}
         if not given or not given.keys() <= {"nodes", "feature"}:
             raise TraceError(
-                f"{line.place}: {' '.join(f'{name}={each}' for name, each in line.pairs)}; "
-                "expected Nodes= or Feature= after the name; mend the line"
+                f"{line.place}: {line.text}; expected Nodes= or Feature= after the name; mend the "
+                "line"
             )
         machine.node_sets[value] = (given, line.place)
     elif kind == "downnodes":
-        texts = " ".join(f"{name}={each}" for name, each in line.pairs)
-        options.append((line.place, first, texts.partition("=")[2]))
+        options.append((line.place, first, line.text.partition("=")[2]))
     elif kind == "frontendname":
         return
     else:
@@ -262,28 +266,32 @@ def _with_partitions(site: Site, machine: Machine) -> Site:
 
 def _without_sets(text: str, machine: Machine) -> str:
     """A list of nodes, with the names of their nodes in the place of sets of nodes."""
+    if text.upper() == "ALL":
+        return text
     names: list[str] = []
-    for name in [] if text.upper() == "ALL" else expand_hosts(text):
-        given, place = machine.node_sets.get(name, ({}, ""))
-        if not given:
-            names.append(name)
-            continue
-        listed = expand_hosts(given["nodes"]) if "nodes" in given else []
-        unknown = [each for each in listed if each not in machine.nodes]
-        if unknown:
-            raise TraceError(
-                f"{place}: NodeSet={name} Nodes={unknown[0]}; expected nodes that a line NodeName= "
-                "has; add their line, or the file with it (Include)"
-            )
-        feature = given.get("feature")
-        names += listed
-        names += [one.name for one in machine.nodes.values() if feature in one.features]
-        if not listed and not any(feature in one.features for one in machine.nodes.values()):
-            raise TraceError(
-                f"{place}: NodeSet={name} Feature={feature}; expected a feature of a node, as "
-                "written in its line NodeName="
-            )
-    return ",".join(names) or text
+    for name in expand_hosts(text):
+        names += _nodes_of_set(name, machine) if name in machine.node_sets else [name]
+    return ",".join(names)
+
+
+def _nodes_of_set(name: str, machine: Machine) -> list[str]:
+    """The nodes of a set: those that it names, and those with its feature."""
+    given, place = machine.node_sets[name]
+    listed = expand_hosts(given["nodes"]) if "nodes" in given else []
+    unknown = [each for each in listed if each not in machine.nodes]
+    if unknown:
+        raise TraceError(
+            f"{place}: NodeSet={name} Nodes={unknown[0]}; expected nodes that a line NodeName= "
+            "has; add their line, or the file with it (Include)"
+        )
+    feature = given.get("feature")
+    having = [one.name for one in machine.nodes.values() if feature in one.features]
+    if not listed and not having:
+        raise TraceError(
+            f"{place}: NodeSet={name} Feature={feature}; expected a feature of a node, as "
+            "written in its line NodeName="
+        )
+    return listed + having
 
 
 def _rows(text: str, row: dict[str, int], place: str, partition: str) -> tuple[int, ...]:

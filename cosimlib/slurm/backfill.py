@@ -76,6 +76,8 @@ from cosimlib.slurm.selection import (
     NOWHERE,
     choose,
     count_common,
+    is_up_to_date,
+    place_of,
     row_of,
     row_without,
 )
@@ -91,8 +93,11 @@ SKIPPED, PLANNED, STARTED, FULL = range(4)
 
 
 @kernel
-def run_backfill(world: World, now: float) -> None:
-    """One pass: jobs that do not delay those planned before them start, the others are planned."""
+def run_backfill(world: World, now: float, plans_all: bool) -> None:
+    """One pass: jobs that do not delay those planned before them start, the others are planned.
+
+    It ends where no job further down the queue may act, unless all plans are asked for.
+    """
     settings, clock = world.settings[0], world.clock[0]
     _clear_map(world, now)
     by_user = np.zeros(clock.users, np.int64)
@@ -100,12 +105,14 @@ def run_backfill(world: World, now: float) -> None:
     begun = clock.starts
     clock.plans += 1
     clock.tested = 0
-    last = _last_that_may_act(world, clock.waiting - 1, 0, now)
+    last = clock.waiting - 1
+    if not plans_all:
+        last = _last_that_may_act(world, last, 0, now)
     for place in range(clock.waiting):
-        job = world.queue[place]
-        one = world.jobs[job]
         if place > last or clock.tested >= settings.bf_max_job_test:
             break
+        job = world.queue[place]
+        one = world.jobs[job]
         if one.eligible_time > now or exceeded(world.ledger, one, START) >= 0:
             continue
         if settings.bf_max_job_part and by_partition[one.part] >= settings.bf_max_job_part:
@@ -118,7 +125,8 @@ def run_backfill(world: World, now: float) -> None:
             break
         if settings.bf_max_job_start and clock.starts - begun >= settings.bf_max_job_start:
             break
-        last = _last_that_may_act(world, last, place + 1, now)
+        if not plans_all:
+            last = _last_that_may_act(world, last, place + 1, now)
     if clock.starts > begun:
         drop_started(world)
 
@@ -128,17 +136,14 @@ def _last_that_may_act(world: World, last: int, first: int, now: float) -> int:
     """The last place of the queue, from one place back to another, whose job may act; else −1."""
     settings, jobs, queue = world.settings[0], world.jobs, world.queue
     rows, counts, fits = world.machine.rows, world.machine.counts, world.machine.fits
-    if settings.plans_all:
-        return last
     for place in range(last, first - 1, -1):
         one = jobs[queue[place]]
         if one.eligible_time > now:
             continue
         if settings.preempts and world.preempts[one.rung].any():
             return place
-        # `row_of` asks the same; it is called only where its row is old, as the call takes longer.
-        row = one.request % (rows.size - 1)
-        if rows[row].request != one.request or rows[row].position != counts[0].changes:
+        row = place_of(rows, one.request)
+        if not is_up_to_date(rows[row], one.request, counts[0].changes):
             row_of(world.machine, one.request)
         if rows[row].fitting < one.nodes:
             continue
@@ -433,7 +438,10 @@ def _clear_map(world: World, now: float) -> None:
 def _free_throughout(world: World, one: np.record, tried: float, was_tested: bool) -> float:
     """Find the common nodes from a time to the job's limit; the next time to try, −1 for none.
 
-    There are none where the job cannot fit by the next time, if it was tested at another time.
+    The slots are looked at in order of time, and the common nodes become fewer with each. The next
+    time to try is the end of the first slot that is followed by one with a free node which is not
+    common so far. A job that was tested before, and cannot fit by then, is left at once: it has no
+    common nodes.
     """
     settings, plan, slot, later = world.settings[0], world.map, 0, NOT_LATER
     members, end = world.members[one.part], tried + one.limit

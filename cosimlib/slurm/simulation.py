@@ -179,7 +179,6 @@ def plan(
         planned) and `nodes`, a tuple of numbers.
     """
     world, _ = world_of(workload, site)
-    world.settings[0].plans_all = 1
     jobs = world.jobs
     now = float(jobs.submit_time.max()) if now is None else now
     if running is not None:
@@ -188,8 +187,7 @@ def plan(
         job = running["job"].to_numpy(np.int64)
         start_time = running["start"].to_numpy(np.float64)
         let_run(world, job, start_time, np.cumsum(sizes) - sizes, nodes)
-    world.clock[0].next_backfill = now
-    simulate_events(world)
+    plan_jobs(world, now)
     started = np.where(jobs.state == RUNS, jobs.start_time, jobs.planned_time)
     places = [
         tuple(sorted(world.machine.places.node[first : first + size].tolist())) if planned else ()
@@ -329,15 +327,8 @@ def resets_of(workload: Workload, site: Site, first: float) -> np.ndarray:
 
 @kernel
 def simulate_events(world: World) -> None:
-    """Simulate until all jobs have ended, or those that wait can never start.
-
-    Where all plans are asked for, there is only one pass of backfill. It is asked for here, so that
-    backfill is compiled once.
-    """
+    """Simulate until all jobs have ended, or those that wait can never start."""
     clock, settings = world.clock[0], world.settings[0]
-    if settings.plans_all:
-        _plan_all(world, clock.next_backfill)
-        return
     while not clock.overflows:
         now = _next_instant(world)
         if now == np.inf:
@@ -352,14 +343,6 @@ def simulate_events(world: World) -> None:
 
 
 @kernel
-def _plan_all(world: World, now: float) -> None:
-    """One pass of backfill over all jobs."""
-    _update(world, now)
-    _submit(world, now)
-    run_backfill(world, now)
-
-
-@kernel
 def let_run(
     world: World, jobs: np.ndarray, starts: np.ndarray, first: np.ndarray, nodes: np.ndarray
 ) -> None:
@@ -370,6 +353,14 @@ def let_run(
         for number in range(machine.counts[0].chosen):
             machine.chosen[number] = nodes[first[row] + number]
         start(world, jobs[row], starts[row])
+
+
+@kernel
+def plan_jobs(world: World, now: float) -> None:
+    """One pass of backfill over all jobs."""
+    _update(world, now)
+    _submit(world, now)
+    run_backfill(world, now, True)
 
 
 @kernel
@@ -498,7 +489,7 @@ def _schedule(world: World, now: float) -> None:
     if settings.backfill and now >= clock.next_backfill:
         clock.next_backfill = _after(clock.next_backfill, settings.bf_interval, now)
         if clock.waiting:
-            run_backfill(world, now)
+            run_backfill(world, now, False)
 
 
 @kernel

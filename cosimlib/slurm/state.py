@@ -18,7 +18,7 @@ SETTINGS = record_type(
     "bf_interval bf_window bf_resolution kill_wait over_time_limit requeue_delay message_timeout",
     integers="multifactor fair_tree accrue_always queue_depth partition_depth backfill "
     "bf_max_job_test bf_max_job_user bf_max_job_part bf_max_job_start bf_node_space_size preempts "
-    "youngest_first reorder_count is_before_24_11 plans_all",
+    "youngest_first reorder_count is_before_24_11",
 )
 CLOCK = record_type(
     floats="next_full next_backfill next_period last_pass last_period map_end",

@@ -352,7 +352,8 @@ def assemble(
 def in_order(jobs: pd.DataFrame, account: Account) -> pd.DataFrame:
     """Jobs in order of submission; the account counts those that were not.
 
-    Columns out of order are taken out of `jobs` one by one, so that no two tables are in memory.
+    Columns out of order are taken out of `jobs` one by one, so that no two tables are in memory;
+    `jobs` is empty afterwards.
     """
     submit_time = jobs["submit_time"]
     out_of_order = int((submit_time < submit_time.cummax()).sum())

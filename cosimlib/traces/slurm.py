@@ -87,11 +87,11 @@ FREE = (
 )
 TIME = r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]|[0-9]+|Unknown|None|N/A|"
 AMOUNT = r"[0-9]+(\.[0-9]+)?[KM]?|"
+TIMES = ("Submit", "Eligible", "Start", "End")
+AMOUNTS = ("ElapsedRaw", "NNodes", "NCPUS", "AllocNodes", "AllocCPUS")
 FORMS = {
-    **dict.fromkeys(("Submit", "Eligible", "Start", "End"), re.compile(TIME)),
-    **dict.fromkeys(
-        ("ElapsedRaw", "NNodes", "NCPUS", "AllocNodes", "AllocCPUS"), re.compile(AMOUNT)
-    ),
+    **dict.fromkeys(TIMES, re.compile(TIME)),
+    **dict.fromkeys(AMOUNTS, re.compile(AMOUNT)),
     "JobID": re.compile(r"[0-9]+([_+.\[].*)?"),
     "JobIDRaw": re.compile(r"[0-9]+(\..*)?"),
     "TimelimitRaw": re.compile(r"[0-9]+|UNLIMITED|Partition_Limit|"),
@@ -100,10 +100,7 @@ FORMS = {
 }
 """What fields look like that a record is checked by where its division is in doubt."""
 AS_TEXT = (
-    "Submit",
-    "Eligible",
-    "Start",
-    "End",
+    *TIMES,
     "ElapsedRaw",
     "TimelimitRaw",
     "JobIDRaw",
@@ -129,19 +126,7 @@ LABELS = {
 DECISIVE = {*FORMS, *LABELS, "Elapsed", "Timelimit", "AllocTRES"}
 """Columns in which two divisions of a record must agree."""
 READ = {*DECISIVE, "ReqNodes", "Constraints"}
-NUMBERS = (
-    "Submit",
-    "Eligible",
-    "Start",
-    "End",
-    "ElapsedRaw",
-    "TimelimitRaw",
-    "NNodes",
-    "NCPUS",
-    "AllocNodes",
-    "AllocCPUS",
-    "ReqNodes",
-)
+NUMBERS = (*TIMES, *AMOUNTS, "TimelimitRaw", "ReqNodes")
 """Columns that are whole numbers in most logs."""
 
 MOST_DIVISIONS = 2_000
@@ -351,31 +336,35 @@ def _read_text(path: Path) -> pd.DataFrame:
 def _tables(path: Path) -> Iterator[pd.DataFrame]:
     """The table of each piece of a log, cut where a record begins."""
     columns: list[str] = []
-    delimiter, number, rest, tables = "", 1, b"", 0
+    delimiter, line_number, rest, tables = "", 1, b"", 0
     for piece in read_pieces(path):
-        rest += piece.removeprefix(BOM) if number == 1 and not rest else piece
+        known = len(rest)
+        rest += piece.removeprefix(BOM) if line_number == 1 and not rest else piece
         while rest and not columns:
             line, _, rest = rest.partition(b"\n")
-            number += 1
+            line_number += 1
             heading = line.decode("utf-8", "replace").rstrip("\r")
             if heading.strip():
                 columns, delimiter = _heading(path, heading)
-        end = _last_record(rest, columns, delimiter)
+        end = _last_record(rest, known, columns, delimiter)
         if end:
-            yield _table(path, rest[:end], number, columns, delimiter)
+            yield _table(path, rest[:end], line_number, columns, delimiter)
             tables += 1
-        number += rest.count(b"\n", 0, end)
+        line_number += rest.count(b"\n", 0, end)
         rest = rest[end:]
     if not columns:
         columns, delimiter = _heading(path, "")
     if rest or not tables:
-        yield _table(path, rest, number, columns, delimiter)
+        yield _table(path, rest, line_number, columns, delimiter)
 
 
-def _last_record(data: bytes, columns: list[str], delimiter: str) -> int:
-    """Where the last line begins that begins a record; 0 if only the first line may."""
+def _last_record(data: bytes, known: int, columns: list[str], delimiter: str) -> int:
+    """Where the last line begins that begins a record; 0 if only the first line may.
+
+    Of the first `known` bytes it is known that only their first line may.
+    """
     form, end = FORMS.get(columns[0]) if columns else None, len(data)
-    while (begin := data.rfind(b"\n", 0, max(0, end - 1)) + 1) > 0:
+    while (begin := data.rfind(b"\n", 0, max(0, end - 1)) + 1) >= max(1, known):
         line = data[begin:end].decode("utf-8", "replace").rstrip("\r\n")
         if _begins(line, form, delimiter, len(columns) - 1):
             return begin

@@ -339,7 +339,7 @@ def test_a_report_says_how_many_jobs_had_not_ended(folder: Path) -> None:
     site = lab.slurm.read_site(folder)
     report = lab.slurm.report_on(lab.slurm.read_jobs(path, site), {"as is": site})
     days = "2026-01-01 to 2026-01-01"
-    assert f"1 jobs of 1 users, {days}; left out: 2 not started, 1 still running." in str(report)
+    assert f"1 job of 1 user, {days}; left out: 2 not started, 1 still running." in str(report)
     assert "1 records dropped: cancelled before its start." in report.notes
     assert str(report).count("not started") == str(report).count("still running") == 1
 
