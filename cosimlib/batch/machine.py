@@ -18,7 +18,7 @@ from cosimlib.batch.orders import Prepared
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.backfilling import STEP
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import records, whole
+from cosimlib.kernels.records import records
 
 END = np.dtype([("time", "f8"), ("job", "i8")])
 """The end of a running job in seconds, and the job's number."""
@@ -28,7 +28,7 @@ STATE_INTEGERS = f"kind submitted begun running free releases {capacity.INTEGERS
 """Fields of every policy's state: the instant (s); the kind of order; how many jobs have been
 submitted, have begun, and run; free nodes, expected releases; the fields of `batch.capacity`."""
 
-NO_JOB = whole(-1)
+NO_JOB = -1
 
 
 class Machine(NamedTuple):

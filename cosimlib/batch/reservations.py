@@ -15,7 +15,7 @@ from cosimlib.batch import queue
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, records, whole
+from cosimlib.kernels.records import record_type, records
 
 JOB_FLOATS, JOB_INTEGERS = f"{queue.FLOATS} reserved", f"{queue.INTEGERS} kind"
 """Fields of a job: its reservation (s), and its kind: jobs of one kind have the same nodes and
@@ -33,7 +33,7 @@ KIND = record_type(floats="none_before", integers="version")
 """A kind of jobs: before `none_before` they find no start, as long as nothing has come free since
 `version`."""
 
-FIRST = whole(0)
+FIRST = 0
 
 
 def kinds_of(jobs: np.recarray) -> np.recarray:

@@ -37,13 +37,13 @@ import numpy as np
 
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, whole
+from cosimlib.kernels.records import record_type
 from cosimlib.kernels.scores import cubed_wait
 
 UNSUBMITTED, QUEUED, READY, HOLDING, STARTED = range(5)
 """The states in a job's life, in this order: a job has nodes from READY on, and runs if STARTED."""
 
-NO_JOB = whole(-1)
+NO_JOB = -1
 
 JOB = record_type(
     floats="submit_time run_time requested_time start_time hold_start first_try urgency",

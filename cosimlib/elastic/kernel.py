@@ -23,12 +23,12 @@ from cosimlib.elastic.vectors import evaluate
 from cosimlib.kernels import backfilling
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.occupancy import IDLE as NO_JOB
-from cosimlib.kernels.records import record_type, whole
+from cosimlib.kernels.records import record_type
 
-HOST_OWNER, USER_OWNER = whole(-1), whole(-2)
-NONE, IDLE = whole(-1), whole(NO_JOB)
-WAITING, RUNNING, DONE = whole(1), whole(2), whole(3)
-START, HOLD, STOP, TRANSFER, RECLAIM, ASK, LEAVE = map(whole, range(7))
+HOST_OWNER, USER_OWNER = -1, -2
+NONE, IDLE = -1, NO_JOB
+WAITING, RUNNING, DONE = 1, 2, 3
+START, HOLD, STOP, TRANSFER, RECLAIM, ASK, LEAVE = range(7)
 """Kinds of events: a job starts, holds a node and stops; a node goes to another owner, is reclaimed
 from its partition, for a user's request, and leaves it."""
 

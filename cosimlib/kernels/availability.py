@@ -8,10 +8,9 @@ when the number of free nodes stops falling, `rises` (s): from there on no searc
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import whole
 from cosimlib.kernels.steps import first_at
 
-FIRST = whole(0)
+FIRST = 0
 
 BREAKPOINT = np.dtype((np.record, [("time", "f8"), ("free", "i8")]))
 """A moment in seconds, and the nodes free from it to the next."""

@@ -14,7 +14,6 @@ Releases and limits are rows of `STEP`. The caller's record of state counts them
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import whole
 
 STEP = np.dtype([("time", "f8"), ("nodes", "i8")])
 """A time in seconds and nodes: that are expected to come free at it, or, below 0, to close; or that
@@ -24,7 +23,7 @@ Releases are in order of time, the latest first and without ties, so that what i
 where it is while jobs begin and end. Limits are in order of time, the earliest first.
 """
 
-NONE = whole(0)
+NONE = 0
 """No nodes."""
 
 

@@ -78,9 +78,9 @@ class Kernel(CPUDispatcher):
         self.folder = cache_folder(package_of(function))
 
     @cached_property
-    def inner(self) -> CPUDispatcher:
+    def inner(self) -> "InnerKernel":
         """The form for calls from kernels."""
-        return CPUDispatcher(
+        return InnerKernel(
             self.py_func,
             targetoptions=OPTIONS | {"no_cpython_wrapper": True},
             pipeline_class=InnerCompiler,
@@ -97,6 +97,15 @@ class Kernel(CPUDispatcher):
             _cache_in(self, self.folder)
         with _no_garbage_collection():
             return super().compile(sig)
+
+
+class InnerKernel(CPUDispatcher):
+    """The form of a kernel for calls from kernels: one for all constants of a type."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What a call compiles; Numba would compile a kernel once more for each constant."""
+        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(map(types.unliteral, args)), plain)
 
 
 class InnerCompiler(Compiler):

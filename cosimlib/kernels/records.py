@@ -20,8 +20,3 @@ def records(n: int | tuple[int, int], dtype: np.dtype, **columns: npt.ArrayLike)
     for name, values in columns.items():
         table[name] = values
     return table
-
-
-def whole(number: int) -> int:
-    """A constant for kernels: Numba compiles a kernel once more for each plain one in a call."""
-    return np.int64(number)  # type: ignore[return-value]

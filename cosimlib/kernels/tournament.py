@@ -10,13 +10,12 @@ import numpy as np
 
 from cosimlib.kernels.backfilling import keeps
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import whole
 
 NODE = np.dtype([("nodes", "i8"), ("time", "f8"), ("job", "i8")])
 """Fewest nodes, shortest time in seconds; the job of a leaf, or `INNER`."""
 
-ROOT, INNER = whole(1), whole(-1)
-NOBODY = whole(1 << 62)
+ROOT, INNER = 1, -1
+NOBODY = 1 << 62
 """Nodes that a place without a job asks for: more than are ever free."""
 
 

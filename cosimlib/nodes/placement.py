@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, whole
+from cosimlib.kernels.records import record_type
 
 PLACEMENTS = (
     "random",
@@ -62,9 +62,9 @@ ALL_CORES = -1
 """The cores of a request that takes all of its node's."""
 HIGHEST = 100
 """The highest score."""
-TAKE, GIVE_BACK = whole(1), whole(-1)
+TAKE, GIVE_BACK = 1, -1
 """What changes a node."""
-LEAST, MOST = whole(1), whole(-1)
+LEAST, MOST = 1, -1
 """Which GPUs are better: those with the least idle, or the most."""
 
 CORES, MEMORY, GPU, FIRST_GPU = range(4)

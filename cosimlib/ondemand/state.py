@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, whole
+from cosimlib.kernels.records import record_type
 
 GRAIN = 2.0**-20
 """Seconds, about a millionth: times of policies under which jobs change their speed."""
@@ -43,7 +43,7 @@ GRAIN = 2.0**-20
 # Numba would compile a kernel once more for each plain constant that it is called with.
 NUMBERS: list[int] = [*np.arange(8)]
 
-NO_JOB = whole(-1)
+NO_JOB = -1
 """The number that stands for no job."""
 
 WAIT, BY_KILL, PREEMPT, SHRINK, SHARE, GREEDY, DYNAMIC, DYNAMIC_BLOCKED = range(8)

@@ -74,6 +74,7 @@ from cosimlib.slurm.selection import (
     LAST,
     NOBODY,
     NOWHERE,
+    Machine,
     choose,
     count_common,
     is_up_to_date,
@@ -98,10 +99,12 @@ def run_backfill(world: World, now: float, plans_all: bool) -> None:
 
     It ends where no job further down the queue may act, unless all plans are asked for.
     """
-    settings, clock = world.settings[0], world.clock[0]
-    _clear_map(world, now)
-    by_user = np.zeros(clock.users, np.int64)
-    by_partition = np.zeros(len(world.members), np.int64)
+    settings, clock = world.settings, world.clock
+    _clear_map(world.map, clock, settings, now)
+    for number in range(world.partitions.size):
+        world.partitions[number].planned = 0
+    for number in range(world.by_user.size):
+        world.by_user[number] = 0
     begun = clock.starts
     clock.plans += 1
     clock.tested = 0
@@ -115,12 +118,13 @@ def run_backfill(world: World, now: float, plans_all: bool) -> None:
         one = world.jobs[job]
         if one.eligible_time > now or exceeded(world.ledger, one, START) >= 0:
             continue
-        if settings.bf_max_job_part and by_partition[one.part] >= settings.bf_max_job_part:
+        partition = world.partitions[one.part]
+        if settings.bf_max_job_part and partition.planned >= settings.bf_max_job_part:
             continue
-        if settings.bf_max_job_user and by_user[one.user] >= settings.bf_max_job_user:
+        if settings.bf_max_job_user and world.by_user[one.user] >= settings.bf_max_job_user:
             continue
-        by_partition[one.part] += 1
-        by_user[one.user] += 1
+        partition.planned += 1
+        world.by_user[one.user] += 1
         if _place_job(world, job, now) == FULL:
             break
         if settings.bf_max_job_start and clock.starts - begun >= settings.bf_max_job_start:
@@ -128,13 +132,13 @@ def run_backfill(world: World, now: float, plans_all: bool) -> None:
         if not plans_all:
             last = _last_that_may_act(world, last, place + 1, now)
     if clock.starts > begun:
-        drop_started(world)
+        drop_started(world.queue, clock, world.jobs)
 
 
 @kernel
 def _last_that_may_act(world: World, last: int, first: int, now: float) -> int:
     """The last place of the queue, from one place back to another, whose job may act; else −1."""
-    settings, jobs, queue = world.settings[0], world.jobs, world.queue
+    settings, jobs, queue = world.settings, world.jobs, world.queue
     rows, counts, fits = world.machine.rows, world.machine.counts, world.machine.fits
     for place in range(last, first - 1, -1):
         one = jobs[queue[place]]
@@ -143,7 +147,7 @@ def _last_that_may_act(world: World, last: int, first: int, now: float) -> int:
         if settings.preempts and world.preempts[one.rung].any():
             return place
         row = place_of(rows, one.request)
-        if not is_up_to_date(rows[row], one.request, counts[0].changes):
+        if not is_up_to_date(rows[row], one.request, counts.changes):
             row_of(world.machine, one.request)
         if rows[row].fitting < one.nodes:
             continue
@@ -174,7 +178,7 @@ def _may_start(plan: Map, ledger: Ledger, fits: np.ndarray, one: np.record, now:
 @kernel
 def _place_job(world: World, job: int, now: float) -> int:
     """Start a job, or plan it for the first time that will do."""
-    clock, plan, settings = world.clock[0], world.map, world.settings[0]
+    clock, plan, settings, chosen = world.clock, world.map, world.settings, world.machine.chosen
     one, later, was_tested = world.jobs[job], now, False
     while True:
         tried = later
@@ -192,7 +196,7 @@ def _place_job(world: World, job: int, now: float) -> int:
             continue
         begins = max(begins, tried)
         if begins > now:
-            if not settings.is_before_24_11 and _is_taken(world, one, begins):
+            if not settings.is_before_24_11 and _is_taken(plan, settings, chosen, one, begins):
                 later = begins + settings.bf_resolution * (begins == tried)
                 continue
         else:
@@ -204,60 +208,63 @@ def _place_job(world: World, job: int, now: float) -> int:
             continue
         is_in_window = begins <= now + settings.bf_window
         is_checked_late = settings.is_before_24_11 and begins > now and is_in_window
-        if is_checked_late and _is_taken(world, one, begins):
+        if is_checked_late and _is_taken(plan, settings, chosen, one, begins):
             later = begins
             continue
         if not is_in_window or exceeded(world.ledger, one, SIZE) >= 0:
             return SKIPPED
         if clock.slots >= settings.bf_node_space_size:
             return FULL
-        _note_plan(world, one, begins)
-        _reserve(world, _grid(world, begins, 0), _end_on_grid(world, begins + one.limit))
+        one.planned_time = begins
+        _note_nodes(world.machine, one)
+        begin, end = _grid(settings, begins, 0), _end_on_grid(settings, begins + one.limit)
+        _reserve(plan, clock, settings, chosen[: one.nodes], begin, end)
         return PLANNED
 
 
 @kernel
 def _start_now(world: World, job: int, now: float) -> int:
     """Start a job on nodes that are free in the map, or say that it is to be planned."""
-    one, machine, plan = world.jobs[job], world.machine, world.map
+    one, machine, plan, settings = world.jobs[job], world.machine, world.map, world.settings
     if exceeded(world.ledger, one, SIZE) >= 0:
         return SKIPPED
     row = row_of(machine, one.request)
     if count_common(machine.fits[row], plan.common, plan.found) < one.nodes:
-        if world.settings[0].preempts:
+        if settings.preempts:
             # Which jobs would stop is found by choosing nodes; the planned ones are kept.
-            planned = machine.chosen[: one.nodes].copy()
+            _note_nodes(machine, one)
             make_room(world, job, plan.common, now)
-            machine.chosen[: one.nodes] = planned
-            machine.counts[0].chosen = one.nodes
+            for number in range(one.nodes):
+                machine.chosen[number] = machine.places[one.first + number].node
+            machine.counts.chosen = one.nodes
         return PLANNED
     choose(machine, one.request, plan.found, one.nodes, -np.inf, NOBODY)
     start(world, job, now)
-    has_room = world.clock[0].slots < world.settings[0].bf_node_space_size
+    has_room = world.clock.slots < settings.bf_node_space_size
     if machine.requests[one.request].is_whole and has_room:
-        _reserve(world, plan.slots[0].begin, _end_on_grid(world, one.expected_end))
+        begin, end = plan.slots[0].begin, _end_on_grid(settings, one.expected_end)
+        _reserve(plan, world.clock, settings, machine.chosen[: one.nodes], begin, end)
     return STARTED
 
 
 @kernel
-def _note_plan(world: World, one: np.record, begins: float) -> None:
-    """Note when and where a job is planned."""
-    one.planned_time = begins
+def _note_nodes(machine: Machine, one: np.record) -> None:
+    """Note the chosen nodes in the job's places."""
     for number in range(one.nodes):
-        world.machine.places[one.first + number].node = world.machine.chosen[number]
+        machine.places[one.first + number].node = machine.chosen[number]
 
 
 @kernel
-def _grid(world: World, time: float, up: int) -> float:
+def _grid(settings: np.record, time: float, up: int) -> float:
     """A time rounded down to bf_resolution, or up."""
-    step = world.settings[0].bf_resolution
+    step = settings.bf_resolution
     return np.ceil(time / step) * step if up else np.floor(time / step) * step
 
 
 @kernel
-def _end_on_grid(world: World, time: float) -> float:
+def _end_on_grid(settings: np.record, time: float) -> float:
     """The end of a plan on the grid of bf_resolution."""
-    return _grid(world, time, 0 if world.settings[0].is_before_24_11 else 1)
+    return _grid(settings, time, 0 if settings.is_before_24_11 else 1)
 
 
 # --- running jobs ---------------------------------------------------------------------------------
@@ -268,18 +275,18 @@ def _earliest(world: World, job: int, tried: float, later: float, now: float) ->
     """When a job could start on the common nodes, chosen with it; NaN where it could not."""
     machine, plan, one = world.machine, world.map, world.jobs[job]
     row = row_of(machine, one.request)
-    looks_now = tried <= now or world.settings[0].is_before_24_11
+    looks_now = tried <= now or world.settings.is_before_24_11
     if looks_now and count_common(machine.fits[row], plan.common, plan.found) >= one.nodes:
         choose(machine, one.request, plan.found, one.nodes, -np.inf, NOBODY)
         return now
-    count = list_candidates(world, job, now) if world.settings[0].preempts else 0
+    count = list_candidates(world, job, now) if world.settings.preempts else 0
     if count == 0:
         return _after_others(world, one, row, tried, later, now)
     for place in range(count):
-        mark(world, world.candidates[place], 1)
+        mark(machine, world.jobs[world.candidates[place]], 1)
     begins = _after_others(world, one, row_without(machine, one.request), tried, later, now)
     for place in range(count):
-        mark(world, world.candidates[place], 0)
+        mark(machine, world.jobs[world.candidates[place]], 0)
     return begins
 
 
@@ -288,8 +295,8 @@ def _after_others(
     world: World, one: np.record, row: int, tried: float, later: float, now: float
 ) -> float:
     """When a job could start as running jobs end, but for those that are gone."""
-    machine, plan, settings = world.machine, world.map, world.settings[0]
-    running, count = world.running, world.clock[0].running
+    machine, plan, settings = world.machine, world.map, world.settings
+    running, places, common = world.running[: world.clock.running], machine.places, plan.common
     times, lasts, is_old = machine.times[row], machine.lasts[row], settings.is_before_24_11
     gone_by = -np.inf if is_old else tried
     if _count_free_by(plan, times, lasts, gone_by, LAST) >= one.nodes:
@@ -298,21 +305,21 @@ def _after_others(
     latest = np.inf if is_old or later < 0 else later
     if _count_free_by(plan, times, lasts, latest, LAST) < one.nodes:
         return np.nan
-    place = _on_common(world, _first_after(running, count, gone_by), 1)
-    window, anchor = GROUP, (np.floor(_end_of(running, count, place) / GROUP) + 1) * GROUP
+    place = _on_common(running, places, common, _first_after(running, gone_by), 1)
+    window, anchor = GROUP, (np.floor(_end_of(running, place) / GROUP) + 1) * GROUP
     while True:
-        place = _last_of_group(world, place, anchor + window, latest)
-        end, last = _end_of(running, count, place), running[place].job
+        place = _last_of_group(running, places, common, place, anchor + window, latest)
+        end, last = _end_of(running, place), running[place].job
         if _count_free_by(plan, times, lasts, end, last) >= one.nodes:
             break
         place += 1
         window *= 2
-        following = _end_of(running, count, _next_counted(world, place))
+        following = _end_of(running, _next_counted(running, places, place))
         while window <= YEAR and following > anchor + window:
             window *= 2
     choose(machine, one.request, plan.found, one.nodes, end, last)
     if not is_old:
-        return _last_end(world, one.nodes, tried, end)
+        return _last_end(machine, one.nodes, tried, end)
     if end > now:
         return end
     # The last job has outlived its limit: when it ends is a guess.
@@ -320,31 +327,37 @@ def _after_others(
 
 
 @kernel
-def _last_of_group(world: World, place: int, by: float, latest: float) -> int:
+def _last_of_group(
+    running: np.ndarray,
+    places: np.recarray,
+    common: np.ndarray,
+    place: int,
+    by: float,
+    latest: float,
+) -> int:
     """The place of the last job of a group that begins at a place.
 
     It is the first on common nodes that is followed by a job whose limit is after the group's span,
     so that its own limit may be after it. No limit is after the next time to be tried.
     """
-    running, count = world.running, world.clock[0].running
-    place = _on_common(world, max(place, _last_by(world, by)), 1)
-    if place == count or _end_of(running, count, place) > latest:
-        place = _on_common(world, _first_after(running, count, latest) - 1, -1)
+    place = _on_common(running, places, common, max(place, _last_by(running, places, by)), 1)
+    if place == running.size or running[place].end > latest:
+        place = _on_common(running, places, common, _first_after(running, latest) - 1, -1)
     return place
 
 
 @kernel
-def _end_of(running: np.recarray, count: int, place: int) -> float:
+def _end_of(running: np.ndarray, place: int) -> float:
     """When the limit of a running job is; infinity after the last one."""
-    if place == count:
+    if place == running.size:
         return np.inf
     return running[place].end
 
 
 @kernel
-def _first_after(running: np.recarray, count: int, time: float) -> int:
+def _first_after(running: np.ndarray, time: float) -> int:
     """The first of the running jobs whose limit is after a time."""
-    low, high = 0, count
+    low, high = 0, running.size
     while low < high:
         middle = (low + high) // 2
         if running[middle].end <= time:
@@ -355,29 +368,28 @@ def _first_after(running: np.recarray, count: int, time: float) -> int:
 
 
 @kernel
-def _last_by(world: World, time: float) -> int:
+def _last_by(running: np.ndarray, places: np.recarray, time: float) -> int:
     """The last of the running jobs whose limit is by a time and which is not gone; −1 for none."""
-    running, places = world.running, world.machine.places
-    place = _first_after(running, world.clock[0].running, time) - 1
+    place = _first_after(running, time) - 1
     while place >= 0 and places[running[place].first].is_gone:
         place -= 1
     return place
 
 
 @kernel
-def _next_counted(world: World, place: int) -> int:
+def _next_counted(running: np.ndarray, places: np.recarray, place: int) -> int:
     """The first of the running jobs from a place on that is not gone."""
-    running, places = world.running, world.machine.places
-    while place < world.clock[0].running and places[running[place].first].is_gone:
+    while place < running.size and places[running[place].first].is_gone:
         place += 1
     return place
 
 
 @kernel
-def _on_common(world: World, place: int, step: int) -> int:
+def _on_common(
+    running: np.ndarray, places: np.recarray, common: np.ndarray, place: int, step: int
+) -> int:
     """The first of the running jobs from a place on, or back, with common nodes and not gone."""
-    common, running, places = world.map.common, world.running, world.machine.places
-    while 0 <= place < world.clock[0].running:
+    while 0 <= place < running.size:
         one = running[place]
         is_on_common = has(common, one.node)
         if one.nodes > 1 and not is_on_common:
@@ -408,9 +420,9 @@ def _count_free_by(plan: Map, times: np.ndarray, lasts: np.ndarray, time: float,
 
 
 @kernel
-def _last_end(world: World, nodes: int, tried: float, latest: float) -> float:
+def _last_end(machine: Machine, nodes: int, tried: float, latest: float) -> float:
     """The last end, after the time tried, among jobs on the chosen nodes that end by a time."""
-    machine, last = world.machine, tried
+    last = tried
     for number in range(nodes):
         place = machine.nodes[machine.chosen[number]].head
         while place >= 0 and machine.places[place].end <= latest:
@@ -424,12 +436,12 @@ def _last_end(world: World, nodes: int, tried: float, latest: float) -> float:
 
 
 @kernel
-def _clear_map(world: World, now: float) -> None:
+def _clear_map(plan: Map, clock: np.record, settings: np.record, now: float) -> None:
     """A map without planned jobs: one slot, with all nodes."""
-    clock, plan, first = world.clock[0], world.map, world.map.slots[0]
+    first = plan.slots[0]
     clock.slots = 1
-    clock.map_end = _grid(world, now + world.settings[0].bf_window, 0)
-    first.begin, first.end, first.next = _grid(world, now, 0), clock.map_end, 0
+    clock.map_end = _grid(settings, now + settings.bf_window, 0)
+    first.begin, first.end, first.next = _grid(settings, now, 0), clock.map_end, 0
     for number in range(plan.free.shape[1]):
         plan.free[0, number] = ~np.uint64(0)
 
@@ -443,7 +455,7 @@ def _free_throughout(world: World, one: np.record, tried: float, was_tested: boo
     common so far. A job that was tested before, and cannot fit by then, is left at once: it has no
     common nodes.
     """
-    settings, plan, slot, later = world.settings[0], world.map, 0, NOT_LATER
+    settings, plan, slot, later = world.settings, world.map, 0, NOT_LATER
     members, end = world.members[one.part], tried + one.limit
     may_leave = was_tested and not settings.is_before_24_11 and not settings.preempts
     for number in range(members.size):
@@ -453,7 +465,7 @@ def _free_throughout(world: World, one: np.record, tried: float, was_tested: boo
         if this.end > tried:
             if following and later < 0 and _gains(plan, members, slot, following):
                 later = this.end
-                if may_leave and not _may_fit_by(world, one, slot, later, end):
+                if may_leave and not _may_fit_by(plan, world.machine, one, slot, later, end):
                     plan.common[:] = ZERO
                     return later
             if this.begin > end:
@@ -470,9 +482,10 @@ def _free_throughout(world: World, one: np.record, tried: float, was_tested: boo
 
 
 @kernel
-def _may_fit_by(world: World, one: np.record, slot: int, time: float, end: float) -> bool:
+def _may_fit_by(
+    plan: Map, machine: Machine, one: np.record, slot: int, time: float, end: float
+) -> bool:
     """Whether a job fits, by a time, on nodes that are free in the map from a slot to its limit."""
-    plan, machine = world.map, world.machine
     row = row_of(machine, one.request)
     size = _count_free_by(plan, machine.times[row], machine.lasts[row], time, LAST)
     while size >= one.nodes and plan.slots[slot].begin <= end:
@@ -495,10 +508,11 @@ def _gains(plan: Map, members: np.ndarray, slot: int, following: int) -> bool:
 
 
 @kernel
-def _is_taken(world: World, one: np.record, begins: float) -> bool:
+def _is_taken(
+    plan: Map, settings: np.record, chosen: np.ndarray, one: np.record, begins: float
+) -> bool:
     """Whether a planned job has one of the chosen nodes while this one would run."""
-    plan, chosen = world.map, world.machine.chosen
-    begin, end, slot = _grid(world, begins, 0), _end_on_grid(world, begins + one.limit), 0
+    begin, end, slot = _grid(settings, begins, 0), _end_on_grid(settings, begins + one.limit), 0
     while True:
         this = plan.slots[slot]
         if this.end > begin and this.begin < end:
@@ -512,10 +526,15 @@ def _is_taken(world: World, one: np.record, begins: float) -> bool:
 
 
 @kernel
-def _reserve(world: World, begin: float, end: float) -> None:
+def _reserve(
+    plan: Map,
+    clock: np.record,
+    settings: np.record,
+    chosen: np.ndarray,
+    begin: float,
+    end: float,
+) -> None:
     """Take the chosen nodes out of the map for a time."""
-    plan, settings = world.map, world.settings[0]
-    chosen = world.machine.chosen[: world.machine.counts[0].chosen]
     begin = max(begin, plan.slots[0].begin)
     end = max(end, begin + settings.bf_resolution)
     slot, before, after = 0, 0, -1
@@ -524,13 +543,13 @@ def _reserve(world: World, begin: float, end: float) -> None:
         if slot == 0:
             return
     if plan.slots[slot].end > begin:
-        _split(world, slot, begin)
+        _split(plan, clock, slot, begin)
     while True:
         slot = plan.slots[slot].next
         if slot == 0:
             break
         if end < plan.slots[slot].end:
-            _split(world, slot, end)
+            _split(plan, clock, slot, end)
         free = plan.free[slot]
         for node in chosen:
             exclude(free, node)
@@ -541,9 +560,9 @@ def _reserve(world: World, begin: float, end: float) -> None:
 
 
 @kernel
-def _split(world: World, slot: int, time: float) -> None:
+def _split(plan: Map, clock: np.record, slot: int, time: float) -> None:
     """Split a slot at a time."""
-    clock, plan, this = world.clock[0], world.map, world.map.slots[slot]
+    this = plan.slots[slot]
     new = plan.slots[clock.slots]
     new.begin, new.end, new.next = time, this.end, this.next
     this.end, this.next = time, clock.slots

@@ -36,17 +36,28 @@ LARGEST = 4294967294.0
 """``NO_VAL``, the level's fair share of an account without shares of its own."""
 
 BRANCH = record_type(
-    floats="usage shares level_shares norm_shares norm_usage effective_usage level factor",
-    integers="parent group is_user is_parents first children",
+    floats="usage shares level_shares norm_shares norm_usage effective_usage level factor "
+    "is_account",
+    integers="parent group is_parents first children",
 )
-"""An association: its `parent`, the account whose shares it divides (`group`), its children."""
+"""An association: its `parent`, the account whose shares it divides (`group`), its children.
+
+`is_account` is 0 for users, who come first among equals.
+"""
 
 
 class Tree(NamedTuple):
-    """Associations, accounts before their members; the children of all, account after account."""
+    """Associations, accounts before their members; the children of all, account after account.
+
+    Fair Tree puts the children of an account in order, and keeps a `stack` of who is to come, and
+    of who is `tied` with the one before. `room` is for sorting.
+    """
 
     branches: np.recarray
     children: np.ndarray
+    stack: np.ndarray
+    tied: np.ndarray
+    room: np.ndarray
 
 
 def tree_of(site: Site) -> tuple[Tree, dict[tuple[str, str], int]]:
@@ -63,7 +74,7 @@ def tree_of(site: Site) -> tuple[Tree, dict[tuple[str, str], int]]:
     members: list[list[int]] = [[] for _ in ordered]
     for number, one in enumerate(ordered):
         branch = branches[number]
-        branch.is_user, branch.is_parents = one.user != "", one.shares is None
+        branch.is_account, branch.is_parents = one.user == "", one.shares is None
         branch.shares = 0 if one.shares is None else one.shares
         if number == 0:
             continue
@@ -82,7 +93,8 @@ def tree_of(site: Site) -> tuple[Tree, dict[tuple[str, str], int]]:
             branches[number],
             branches[members[branches[number].group]],
         )
-    return Tree(branches, children), row
+    stack, tied, room = (np.zeros(len(ordered), np.int64) for _ in range(3))
+    return Tree(branches, children, stack, tied, room), row
 
 
 def fair_shares(site: Site, usage: dict[tuple[str, str], float]) -> pd.DataFrame:
@@ -124,7 +136,7 @@ def fair_shares(site: Site, usage: dict[tuple[str, str], float]) -> pd.DataFrame
     names = ["norm_shares", "norm_usage", "effective_usage", "factor"]
     table = pd.DataFrame({name: tree.branches[name] for name in names})
     keys = pd.DataFrame(list(row), columns=["account", "user"])
-    table["factor"] = table["factor"].where(tree.branches.is_user == 1, 0.0)
+    table["factor"] = table["factor"].where(tree.branches.is_account == 0, 0.0)
     return pd.concat([keys, table], axis=1)
 
 
@@ -233,15 +245,14 @@ def rank_users(tree: Tree) -> None:
     branches = tree.branches
     users = 0
     for row in range(branches.size):
-        users += branches[row].is_user
-    stack, tied = np.empty(branches.size, np.int64), np.empty(branches.size, np.bool_)
-    size = _push_children(tree, 0, False, stack, tied, 0)
+        users += branches[row].is_account == 0
+    size = _push_children(tree, 0, 0, 0)
     rank, next_rank = users, users
     while size:
         size -= 1
-        row, is_tied = stack[size], tied[size]
-        if not branches[row].is_user:
-            size = _push_children(tree, row, is_tied, stack, tied, size)
+        row, is_tied = tree.stack[size], tree.tied[size]
+        if branches[row].is_account:
+            size = _push_children(tree, row, is_tied, size)
             continue
         if not is_tied:
             rank = next_rank
@@ -250,25 +261,22 @@ def rank_users(tree: Tree) -> None:
 
 
 @kernel
-def _push_children(
-    tree: Tree, account: int, is_tied: bool, stack: np.ndarray, tied: np.ndarray, size: int
-) -> int:
+def _push_children(tree: Tree, account: int, is_tied: int, size: int) -> int:
     """Push the children of an account so that the best is popped first; the stack's new size."""
     branches, one = tree.branches, tree.branches[account]
     n = one.children
-    siblings = tree.children[one.first : one.first + n].copy()
+    siblings = tree.children[one.first : one.first + n]
     for row in siblings:
         _set_level(branches, row)
-    is_account = 1 - branches.is_user
-    sort_items(siblings, branches.level, is_account, np.empty(n, np.int64))
+    sort_items(siblings, branches.level, branches.is_account, tree.room)
     for place in range(n):
         row = siblings[place]
         top = size + n - 1 - place
-        stack[top] = row
+        tree.stack[top] = row
         if place == 0:
-            tied[top] = is_tied
+            tree.tied[top] = is_tied
         else:
-            tied[top] = branches[row].level == branches[siblings[place - 1]].level
+            tree.tied[top] = branches[row].level == branches[siblings[place - 1]].level
     return size + n
 
 
@@ -280,7 +288,7 @@ def _set_level(branches: np.recarray, row: int) -> None:
     above = branches[one.group].usage
     one.effective_usage = one.usage / above if above > 0 else 0.0
     if one.is_parents:
-        one.level = np.inf if one.is_user else LARGEST
+        one.level = LARGEST if one.is_account else np.inf
     elif one.shares == 0 or one.level_shares == 0:
         one.level = 0.0
     elif one.effective_usage == 0:

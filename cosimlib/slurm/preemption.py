@@ -38,7 +38,15 @@ import numpy as np
 from cosimlib.kernels.jit import kernel
 from cosimlib.slurm.bits import has, include
 from cosimlib.slurm.jobs import Jobs
-from cosimlib.slurm.selection import NOBODY, choose, count_common, row_of, set_gone, time_of
+from cosimlib.slurm.selection import (
+    NOBODY,
+    Machine,
+    choose,
+    count_common,
+    row_of,
+    set_gone,
+    time_of,
+)
 from cosimlib.slurm.site import NotModeled, Site
 from cosimlib.slurm.sorting import sort_items
 from cosimlib.slurm.state import World, end_by
@@ -181,8 +189,8 @@ def _exempt_times(table: np.recarray, site: Site) -> np.ndarray:
 @kernel
 def list_candidates(world: World, job: int, now: float) -> int:
     """List the running jobs that a job may stop, in order; how many they are."""
-    one, clock, jobs = world.jobs[job], world.clock[0], world.jobs
-    if not world.settings[0].preempts or not world.preempts[one.rung].any():
+    one, clock, jobs = world.jobs[job], world.clock, world.jobs
+    if not world.settings.preempts or not world.preempts[one.rung].any():
         return 0
     count = 0
     for place in range(clock.running):
@@ -209,17 +217,16 @@ def has_node_of(places: np.recarray, one: np.record, nodes: np.ndarray) -> bool:
 
 
 @kernel
-def mark(world: World, job: int, is_gone: int) -> None:
+def mark(machine: Machine, one: np.record, is_gone: int) -> None:
     """Take a running job for gone, or not."""
-    one = world.jobs[job]
     for place in range(one.first, one.first + one.nodes):
-        set_gone(world.machine, place, is_gone)
+        set_gone(machine, place, is_gone)
 
 
 @kernel
 def make_room(world: World, job: int, allowed: np.ndarray, now: float) -> None:
     """Stop jobs, if that lets a job that does not fit have enough nodes of a set."""
-    one, settings = world.jobs[job], world.settings[0]
+    one, settings = world.jobs[job], world.settings
     count = list_candidates(world, job, now)
     stopped = _choose_victims(world, one, allowed, count)
     if stopped == 0 or now < one.preempt_start + settings.kill_wait + settings.message_timeout:
@@ -237,24 +244,25 @@ def make_room(world: World, job: int, allowed: np.ndarray, now: float) -> None:
 def _choose_victims(world: World, one: np.record, allowed: np.ndarray, count: int) -> int:
     """Put the candidates that are to stop first in their list; how many they are."""
     candidates, jobs, tries = world.candidates, world.jobs, 0
+    places, found = world.machine.places, world.map.found
     while True:
         last = _take_away(world, one, allowed, count)
         if last < 0:
             return 0
         tries += 1
-        if tries > world.settings[0].reorder_count + 1 or count <= tries:
+        if tries > world.settings.reorder_count + 1 or count <= tries:
             break
         for place in range(count):
             other = jobs[candidates[place]]
             other.position = place
             other.usable = 0.0
             if place < last:
-                other.usable = _count_found(world, other)
+                other.usable = _count_found(places, other, found)
         jobs[candidates[last]].usable = BEFORE_ALL
         sort_items(candidates[:count], jobs.usable, jobs.position, world.room)
     stopped = 0
     for place in range(last + 1):
-        if _count_found(world, jobs[candidates[place]]):
+        if _count_found(places, jobs[candidates[place]], found):
             candidates[stopped] = candidates[place]
             stopped += 1
     return stopped
@@ -269,7 +277,7 @@ def _take_away(world: World, one: np.record, allowed: np.ndarray, count: int) ->
     while size < one.nodes and last + 1 < count:
         last += 1
         other = world.jobs[world.candidates[last]]
-        mark(world, world.candidates[last], 1)
+        mark(machine, other, 1)
         for place in range(other.first, other.first + other.nodes):
             node = machine.places[place].node
             if has(found, node) or not has(allowed, node):
@@ -282,7 +290,7 @@ def _take_away(world: World, one: np.record, allowed: np.ndarray, count: int) ->
     if size >= one.nodes:
         choose(machine, one.request, found, one.nodes, -np.inf, NOBODY)
     for place in range(last + 1):
-        mark(world, world.candidates[place], 0)
+        mark(machine, world.jobs[world.candidates[place]], 0)
     if size < one.nodes:
         return -1
     for number in range(found.size):
@@ -293,18 +301,18 @@ def _take_away(world: World, one: np.record, allowed: np.ndarray, count: int) ->
 
 
 @kernel
-def _count_found(world: World, other: np.record) -> int:
+def _count_found(places: np.recarray, other: np.record, found: np.ndarray) -> int:
     """How many of the nodes found a running job has."""
     size = 0
     for place in range(other.first, other.first + other.nodes):
-        size += has(world.map.found, world.machine.places[place].node)
+        size += has(found, places[place].node)
     return size
 
 
 @kernel
 def note_stopped(world: World, job: int, now: float) -> None:
     """Note a run that was preempted, and its nodes, where there is room for them."""
-    clock, one = world.clock[0], world.jobs[job]
+    clock, one = world.clock, world.jobs[job]
     if (
         clock.stopped >= world.stopped.size
         or clock.stopped_nodes + one.nodes > world.stopped_nodes.size

@@ -73,7 +73,7 @@ class Machine(NamedTuple):
     chosen: np.ndarray
     idle: np.ndarray
     runs: np.recarray
-    counts: np.recarray
+    counts: np.record
 
 
 @kernel
@@ -120,8 +120,8 @@ def hold(machine: Machine, place: int, job: int, number: int, node: int) -> None
 def _change(machine: Machine, place: int, sign: int) -> None:
     """Take what a place holds from its node, or give it back, and note the node."""
     _count(machine, place, sign)
-    machine.changed[machine.counts[0].changes % machine.changed.size] = machine.places[place].node
-    machine.counts[0].changes += 1
+    machine.changed[machine.counts.changes % machine.changed.size] = machine.places[place].node
+    machine.counts.changes += 1
 
 
 @kernel
@@ -160,7 +160,7 @@ def is_up_to_date(row: np.record, number: int, changes: int) -> bool:
 def row_of(machine: Machine, number: int) -> int:
     """The row of a request's times, brought up to date."""
     row = place_of(machine.rows, number)
-    state, changes = machine.rows[row], machine.counts[0].changes
+    state, changes = machine.rows[row], machine.counts.changes
     if state.request != number or changes - state.position >= machine.changed.size:
         state.request = number
         for node in range(machine.nodes.size):
@@ -243,8 +243,8 @@ def choose(
     Idle cores are those once all limits before a time have passed, and of the jobs that end at that
     time those that are not after the last one.
     """
-    machine.counts[0].chosen = 0
-    if wanted == 1 and not machine.counts[0].is_before_26_05:
+    machine.counts.chosen = 0
+    if wanted == 1 and not machine.counts.is_before_26_05:
         _take_node(machine, _lightest(machine, members))
         return
     request = machine.requests[number]
@@ -273,8 +273,8 @@ def choose(
 @kernel
 def _take_node(machine: Machine, node: int) -> None:
     """Add a node to the chosen ones."""
-    machine.chosen[machine.counts[0].chosen] = node
-    machine.counts[0].chosen += 1
+    machine.chosen[machine.counts.chosen] = node
+    machine.counts.chosen += 1
 
 
 @kernel

@@ -35,7 +35,7 @@ from cosimlib.kernels import heap
 from cosimlib.kernels.jit import kernel
 from cosimlib.kernels.records import records
 from cosimlib.slurm.backfill import run_backfill
-from cosimlib.slurm.bits import WORD, sets_of, words_for
+from cosimlib.slurm.bits import WORD, ZERO, sets_of, words_for
 from cosimlib.slurm.fairshare import (
     add_usage,
     decay_usage,
@@ -76,6 +76,7 @@ from cosimlib.slurm.sorting import sort_items
 from cosimlib.slurm.state import (
     CLOCK,
     KEY,
+    PARTITION,
     RUNNING,
     SETTINGS,
     SLOT,
@@ -144,13 +145,13 @@ def simulate(workload: Workload, site: Site) -> SlurmSchedule:
     while True:
         world, jobs = world_of(workload, site, room)
         simulate_events(world)
-        if not world.clock[0].overflows:
+        if not world.clock.overflows:
             break
         room *= 2
     reasons = jobs.reasons.copy()
     late = (jobs.table.state == REFUSED) & (reasons == "")
     reasons[late] = [jobs.words[number] for number in jobs.table.reason[late]]
-    stopped = world.stopped[: world.clock[0].stopped]
+    stopped = world.stopped[: world.clock.stopped]
     places = world.machine.places
     return SlurmSchedule.of(
         workload, site, jobs.table, places, reasons, stopped, world.stopped_nodes
@@ -218,6 +219,9 @@ def world_of(workload: Workload, site: Site, room: int = 0) -> tuple[World, Jobs
         tree=tree,
         ledger=jobs.ledger,
         members=sets_of(members),
+        partitions=records(len(partitions), PARTITION),
+        by_user=np.zeros(table.user.max() + 2 if n else 1, np.int64),
+        available=np.zeros(words_for(len(site.nodes)), np.uint64),
         preempts=preempts,
         candidates=np.empty(n if preempts.any() else 0, np.int64),
         stopped=records(room, STOPPED),
@@ -232,8 +236,7 @@ def world_of(workload: Workload, site: Site, room: int = 0) -> tuple[World, Jobs
             next_period=first,
             last_pass=-np.inf,
             last_period=np.nan,
-            users=table.user.max() + 2 if n else 1,
-        ),
+        )[0],
     )
     return world, jobs
 
@@ -263,7 +266,7 @@ def machine_of(site: Site, jobs: Jobs) -> Machine:
         chosen=np.zeros(size, np.int64),
         idle=np.zeros(size, np.int64),
         runs=records(size, RUN),
-        counts=records(1, COUNT, is_before_26_05=is_before(site.release, 26, 5)),
+        counts=records(1, COUNT, is_before_26_05=is_before(site.release, 26, 5))[0],
     )
 
 
@@ -275,7 +278,7 @@ def map_of(site: Site) -> Map:
     return Map(records(slots, SLOT), free, np.zeros(words, np.uint64), np.zeros(words, np.uint64))
 
 
-def settings_of(site: Site, preempts: bool) -> np.recarray:
+def settings_of(site: Site, preempts: bool) -> np.record:
     """The site's settings as numbers; and whether any job may stop others."""
     weights, scheduler, preemption = site.priority, site.scheduler, site.preemption
     half_life = weights.half_life
@@ -294,7 +297,7 @@ def settings_of(site: Site, preempts: bool) -> np.recarray:
         is_before_24_11=is_before(site.release, 24, 11),
         bf_node_space_size=scheduler.bf_node_space_size or scheduler.bf_max_job_test,
         **{name: getattr(scheduler, name) for name in names},
-    )  # fmt: skip
+    )[0]  # fmt: skip
 
 
 RESETS = {"DAILY": "D", "WEEKLY": "W-SUN", "MONTHLY": "MS", "QUARTERLY": "QS", "YEARLY": "YS"}
@@ -328,7 +331,7 @@ def resets_of(workload: Workload, site: Site, first: float) -> np.ndarray:
 @kernel
 def simulate_events(world: World) -> None:
     """Simulate until all jobs have ended, or those that wait can never start."""
-    clock, settings = world.clock[0], world.settings[0]
+    clock, settings = world.clock, world.settings
     while not clock.overflows:
         now = _next_instant(world)
         if now == np.inf:
@@ -349,8 +352,9 @@ def let_run(
     """Let jobs run since their starts; `first` is where the nodes of each are listed."""
     machine = world.machine
     for row in range(jobs.size):
-        machine.counts[0].chosen = world.jobs[jobs[row]].nodes
-        for number in range(machine.counts[0].chosen):
+        wanted: int = world.jobs[jobs[row]].nodes
+        machine.counts.chosen = wanted
+        for number in range(wanted):
             machine.chosen[number] = nodes[first[row] + number]
         start(world, jobs[row], starts[row])
 
@@ -366,7 +370,7 @@ def plan_jobs(world: World, now: float) -> None:
 @kernel
 def _next_instant(world: World) -> float:
     """When something happens next; infinity for never."""
-    clock, settings = world.clock[0], world.settings[0]
+    clock, settings = world.clock, world.settings
     instant = np.inf
     if clock.submitted < world.jobs.size:
         instant = world.jobs[clock.submitted].submit_time
@@ -387,8 +391,8 @@ def _next_instant(world: World) -> float:
 @kernel
 def _finish(world: World, job: int, now: float) -> None:
     """End a job, and count its usage since the last period; if it was preempted, requeue it."""
-    one, clock = world.jobs[job], world.clock[0]
-    _use(world.tree.branches, one, clock.last_period, now, world.settings[0].decay)
+    one, clock = world.jobs[job], world.clock
+    _use(world.tree.branches, one, clock.last_period, now, world.settings.decay)
     if one.preempted_by < 0 or one.began + one.run_time <= now:
         stop(world, job, now)
         return
@@ -401,7 +405,7 @@ def _finish(world: World, job: int, now: float) -> None:
 @kernel
 def _requeue(world: World, job: int, now: float) -> None:
     """Submit a job that was preempted anew."""
-    settings, one = world.settings[0], world.jobs[job]
+    settings, one = world.settings, world.jobs[job]
     one.state, one.preempted_by = WAITS, -1
     one.restarts += 1
     one.start_time = one.end_time = np.nan
@@ -409,7 +413,7 @@ def _requeue(world: World, job: int, now: float) -> None:
     one.accrues = now if settings.accrue_always else one.eligible_time
     count_job(world.ledger, one, True, 1)
     set_priority(world.jobs, job, world.tree, settings, now)
-    enqueue(world, job)
+    enqueue(world.queue, world.clock, world.jobs, job)
 
 
 @kernel
@@ -425,7 +429,7 @@ def _use(branches: np.recarray, one: np.record, since: float, now: float, decay:
 @kernel
 def _update(world: World, now: float) -> None:
     """Decay usage, add that of running jobs, and bring fair share and priorities up to date."""
-    clock, settings, tree = world.clock[0], world.settings[0], world.tree
+    clock, settings, tree = world.clock, world.settings, world.tree
     if clock.resets < world.resets.size and now >= world.resets[clock.resets]:
         decay_usage(tree.branches, 0.0)
         while clock.resets < world.resets.size and now >= world.resets[clock.resets]:
@@ -453,7 +457,7 @@ def _update(world: World, now: float) -> None:
 @kernel
 def _submit(world: World, now: float) -> None:
     """Take the jobs that are submitted by now, or refuse them."""
-    clock, jobs = world.clock[0], world.jobs
+    clock, jobs = world.clock, world.jobs
     while clock.submitted < jobs.size and jobs[clock.submitted].submit_time <= now:
         job = clock.submitted
         clock.submitted += 1
@@ -464,15 +468,15 @@ def _submit(world: World, now: float) -> None:
             jobs[job].state, jobs[job].reason = REFUSED, world.ledger.limits[limit].reason
             continue
         count_job(world.ledger, jobs[job], True, 1)
-        set_priority(jobs, job, world.tree, world.settings[0], now)
-        enqueue(world, job)
+        set_priority(jobs, job, world.tree, world.settings, now)
+        enqueue(world.queue, clock, jobs, job)
         clock.is_requested = 1
 
 
 @kernel
 def _schedule(world: World, now: float) -> None:
     """Run the main loop and backfill, whatever is due."""
-    clock, settings = world.clock[0], world.settings[0]
+    clock, settings = world.clock, world.settings
     is_full = now >= clock.next_full
     if is_full:
         clock.next_full = _after(clock.next_full, settings.interval, now)
@@ -485,7 +489,7 @@ def _schedule(world: World, now: float) -> None:
         clock.passes += 1
         run_main_loop(world, now, is_full)
         is_idle = is_full and clock.running == 0 and clock.starts == before
-        clock.stuck = is_idle and _are_eligible(world, now)
+        clock.stuck = is_idle and _are_eligible(world.queue[: clock.waiting], world.jobs, now)
     if settings.backfill and now >= clock.next_backfill:
         clock.next_backfill = _after(clock.next_backfill, settings.bf_interval, now)
         if clock.waiting:
@@ -493,10 +497,12 @@ def _schedule(world: World, now: float) -> None:
 
 
 @kernel
-def _are_eligible(world: World, now: float) -> bool:
+def _are_eligible(waiting: np.ndarray, jobs: np.recarray, now: float) -> bool:
     """Whether all jobs that wait may start."""
-    waiting = world.queue[: world.clock[0].waiting]
-    return bool((world.jobs.eligible_time[waiting] <= now).all())
+    for job in waiting:  # noqa: SIM110 (kernels know no generators)
+        if jobs[job].eligible_time > now:
+            return False
+    return True
 
 
 @kernel
@@ -511,24 +517,26 @@ def _after(due: float, interval: float, now: float) -> float:
 @kernel
 def run_main_loop(world: World, now: float, is_full: bool) -> None:
     """One pass over the queue: jobs start in order, each partition up to the first that cannot."""
-    clock, settings, machine = world.clock[0], world.settings[0], world.machine
-    failed = np.zeros(len(world.members), np.int64)
-    looked_at = np.zeros(len(world.members), np.int64)
-    available = ~np.zeros(world.members.shape[1], np.uint64)
-    found = np.empty_like(available)
+    clock, settings, machine = world.clock, world.settings, world.machine
+    available, found = world.available, world.map.found
+    for number in range(available.size):
+        available[number] = ~ZERO
+    for number in range(world.partitions.size):
+        world.partitions[number].failed = world.partitions[number].looked_at = 0
     depth, begun = 0, clock.starts
     for place in range(clock.waiting):
         job = world.queue[place]
         one = world.jobs[job]
+        partition = world.partitions[one.part]
         if one.eligible_time > now:
             continue
-        looked_at[one.part] += 1
-        if settings.partition_depth and looked_at[one.part] > settings.partition_depth:
+        partition.looked_at += 1
+        if settings.partition_depth and partition.looked_at > settings.partition_depth:
             continue
         if not is_full and depth > settings.queue_depth:
             break
         depth += 1
-        if failed[one.part] or exceeded(world.ledger, one, START) >= 0:
+        if partition.failed or exceeded(world.ledger, one, START) >= 0:
             continue
         if count_common(world.members[one.part], available, found) >= one.nodes:
             if exceeded(world.ledger, one, SIZE) >= 0:
@@ -539,10 +547,10 @@ def run_main_loop(world: World, now: float, is_full: bool) -> None:
                 start(world, job, now)
                 continue
             if settings.preempts:
-                count_common(world.members[one.part], available, found)
-                make_room(world, job, found, now)
-        failed[one.part] = 1
+                count_common(world.members[one.part], available, world.map.common)
+                make_room(world, job, world.map.common, now)
+        partition.failed = 1
         for number in range(available.size):
             available[number] &= ~world.members[one.part, number]
     if clock.starts > begun:
-        drop_started(world)
+        drop_started(world.queue, clock, world.jobs)

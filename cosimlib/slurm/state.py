@@ -23,7 +23,7 @@ SETTINGS = record_type(
 CLOCK = record_type(
     floats="next_full next_backfill next_period last_pass last_period map_end",
     integers="submitted waiting running is_requested resets passes plans stuck starts "
-    "slots tested users stopped stopped_nodes overflows",
+    "slots tested stopped stopped_nodes overflows",
 )
 """When what is due, how long the lists are, and how many passes there were."""
 KEY = heap.ROW
@@ -35,6 +35,8 @@ What backfill reads most stands here, close together, as the records of jobs are
 STOPPED = record_type(floats="start end", integers="job preempted_by requeued first")
 """A run that was preempted; `first` is where its nodes are listed."""
 
+PARTITION = record_type(integers="failed looked_at planned")
+"""How far a pass has come with a partition: whether it failed, how many jobs it looked at."""
 
 SLOT = record_type(floats="begin end", integers="next")
 """A slot of backfill's map, and the next one; 0 for none."""
@@ -54,7 +56,8 @@ class World(NamedTuple):
 
     `queue` lists waiting jobs in order and `running` those that run, by their limit; the clock says
     how many there are. `ends` and `heap` have the jobs that run, by their real end.
-    `members` has the nodes of each partition. `preempts` says which partition's jobs (or which
+    `members` has the nodes of each partition. A pass counts in `partitions` and `by_user`, and the
+    main loop has `available` nodes. `preempts` says which partition's jobs (or which
     QOS's) those of another may preempt, and `candidates` lists such jobs. `stopped` lists the runs
     that were preempted, and `stopped_nodes` their nodes. `resets` lists when usage is forgotten.
     """
@@ -70,35 +73,37 @@ class World(NamedTuple):
     tree: Tree
     ledger: Ledger
     members: np.ndarray
+    partitions: np.recarray
+    by_user: np.ndarray
+    available: np.ndarray
     preempts: np.ndarray
     candidates: np.ndarray
     stopped: np.recarray
     stopped_nodes: np.ndarray
     resets: np.ndarray
-    settings: np.recarray
-    clock: np.recarray
+    settings: np.record
+    clock: np.record
 
 
 @kernel
-def enqueue(world: World, job: int) -> None:
+def enqueue(queue: np.ndarray, clock: np.record, jobs: np.recarray, job: int) -> None:
     """Put a job into the queue, where its rank says."""
-    clock, jobs = world.clock[0], world.jobs
     place = clock.waiting
-    while place > 0 and precedes(jobs.rank, jobs.submit_time, job, world.queue[place - 1]):
-        world.queue[place] = world.queue[place - 1]
+    while place > 0 and precedes(jobs.rank, jobs.submit_time, job, queue[place - 1]):
+        queue[place] = queue[place - 1]
         place -= 1
-    world.queue[place] = job
+    queue[place] = job
     clock.waiting += 1
 
 
 @kernel
-def drop_started(world: World) -> None:
+def drop_started(queue: np.ndarray, clock: np.record, jobs: np.recarray) -> None:
     """Take the jobs that do not wait any more out of the queue."""
-    clock, kept = world.clock[0], 0
+    kept = 0
     for place in range(clock.waiting):
-        job = world.queue[place]
-        if world.jobs[job].state == WAITS:
-            world.queue[kept] = job
+        job = queue[place]
+        if jobs[job].state == WAITS:
+            queue[kept] = job
             kept += 1
     clock.waiting = kept
 
@@ -106,10 +111,10 @@ def drop_started(world: World) -> None:
 @kernel
 def start(world: World, job: int, now: float) -> None:
     """Let a job begin on the chosen nodes."""
-    clock, machine, one = world.clock[0], world.machine, world.jobs[job]
+    clock, machine, one = world.clock, world.machine, world.jobs[job]
     one.state, one.began, one.expected_end = RUNS, now, now + one.limit
     one.start_time = now
-    if world.settings[0].youngest_first:
+    if world.settings.youngest_first:
         one.victim_rank = now
     for number in range(one.nodes):
         place = one.first + number
@@ -117,63 +122,65 @@ def start(world: World, job: int, now: float) -> None:
         take(machine, place, one.expected_end)
     count_job(world.ledger, one, False, 1)
     heap.push(world.ends, world.heap, job, now + one.run_time)
-    _list_running(world, job)
+    _list_running(world.running, clock, job, one, machine.places[one.first].node)
     clock.starts += 1
 
 
 @kernel
 def stop(world: World, job: int, now: float) -> None:
     """End a job's run: give its nodes back."""
-    clock, one = world.clock[0], world.jobs[job]
+    clock, one = world.clock, world.jobs[job]
     one.state, one.end_time = ENDED, now
     heap.remove(world.ends, world.heap, job)
     for place in range(one.first, one.first + one.nodes):
         give_back(world.machine, place)
     count_job(world.ledger, one, False, -1)
     count_job(world.ledger, one, True, -1)
-    _unlist_running(world, job)
+    _unlist_running(world.running, clock, job)
     clock.is_requested = 1
 
 
 @kernel
 def end_by(world: World, job: int, end: float) -> None:
     """Let a running job end at a time at the latest, which is before its limit."""
-    one = world.jobs[job]
+    one, machine, running = world.jobs[job], world.machine, world.running
     if one.began + one.run_time > end:
         heap.decrease_key(world.ends, world.heap, job, end)
     if one.expected_end <= end:
         return
-    _unlist_running(world, job)
+    _unlist_running(running, world.clock, job)
     one.expected_end = end
-    _list_running(world, job)
+    _list_running(running, world.clock, job, one, machine.places[one.first].node)
     for place in range(one.first, one.first + one.nodes):
-        give_back(world.machine, place)
-        take(world.machine, place, end)
+        give_back(machine, place)
+        take(machine, place, end)
 
 
 @kernel
-def _list_running(world: World, job: int) -> None:
-    """Put a job among those that run."""
-    clock, one = world.clock[0], world.jobs[job]
+def _list_running(
+    running: np.recarray, clock: np.record, job: int, one: np.record, node: int
+) -> None:
+    """Put a job, whose first node is given, among those that run."""
     place = clock.running
-    while place > 0 and _ends_later(world.running[place - 1], one.expected_end, job):
-        world.running[place] = world.running[place - 1]
+    while place > 0 and _ends_later(running[place - 1], one.expected_end, job):
+        running[place] = running[place - 1]
         place -= 1
-    here = world.running[place]
+    here = running[place]
     here.end, here.job, here.nodes, here.first = one.expected_end, job, one.nodes, one.first
-    here.node = world.machine.places[one.first].node
+    here.node = node
     clock.running += 1
 
 
 @kernel
-def _unlist_running(world: World, job: int) -> None:
+def _unlist_running(running: np.recarray, clock: np.record, job: int) -> None:
     """Take a job out of those that run."""
-    clock, place = world.clock[0], 0
-    while world.running[place].job != job:
+    place = 0
+    while running[place].job != job:
         place += 1
-    clock.running -= 1
-    for later in range(place, clock.running):
-        world.running[later] = world.running[later + 1]
+    last: int = clock.running - 1
+    clock.running = last
+    for later in range(place, last):
+        running[later] = running[later + 1]
 
 
 @kernel

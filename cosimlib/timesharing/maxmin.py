@@ -32,12 +32,12 @@ import numpy as np
 from cosimlib.kernels import heap
 from cosimlib.kernels.heap import Heap
 from cosimlib.kernels.jit import kernel
-from cosimlib.kernels.records import record_type, records, whole
+from cosimlib.kernels.records import record_type, records
 
 TOLERANCE = 1e-13
 """Relative changes below this are rounding."""
 
-NONE = whole(-1)
+NONE = -1
 
 signed: Any = np.int64
 """Converts the number of a job or node, kept in 32 bits without a sign, to the usual type: Numba

@@ -28,6 +28,9 @@ system = replace(
 )
 coupled = cs.Workload.join({{"a": jobs, "b": jobs}})
 machines = cs.System("two", {{"a": 32, "b": 32}})
+nodes = tuple(cs.slurm.Node(f"n{{number}}") for number in range(32))
+main = cs.slurm.Partition("main", tuple(range(32)), default=True)
+site = cs.slurm.Site("one partition", nodes, {{"main": main}})
 {call}
 print(time.process_time())
 """
@@ -42,6 +45,7 @@ CALLS = {
     "simulate_ondemand": "cs.simulate_ondemand(jobs, system)",
     "simulate_coscheduling": "cs.simulate_coscheduling(coupled, machines)",
     "simulate_nodes": "cs.simulate_nodes(jobs, jobs.machine)",
+    "slurm.simulate": "cs.slurm.simulate(jobs, site)",
     "solve_dynamic": "cs.solve_dynamic(problem)",
     "solve_greedy": "cs.solve_greedy(problem)",
     "solve_backtracking": "cs.solve_backtracking(problem)",

@@ -38,7 +38,7 @@ def test_priorities_are_those_of_sprio():
     set_preemption(jobs, site)
     jobs.table.accrues = 0.0
     row = {job: number for number, job in enumerate(stored.index)}
-    weights = settings_of(site, False)[0]
+    weights = settings_of(site, False)
     for line in lines.itertuples():
         job = jobs.table[row[line.job]]
         tree.branches.factor[:] = 0.0
