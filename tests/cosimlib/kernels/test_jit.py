@@ -230,6 +230,21 @@ def test_a_kernel_may_be_called_by_a_kernel_and_from_python_in_any_order():
     assert (calling(1.5), called(1.5)) == (4.0, 3.0)
 
 
+@compiled
+def test_a_kernel_is_compiled_once_for_all_constants_of_a_type():
+    @kernel
+    def added(value, is_twice, extra=0):
+        return (2 * value if is_twice else value) + extra
+
+    @kernel
+    def calling(value):
+        return added(1, True) + added(2, is_twice=False) + added(value, True, extra=3)
+
+    assert calling(4) == 2 + 2 + 11
+    kinds = [[str(kind) for kind in one] for one in added.inner.signatures]
+    assert sorted(kinds) == [["int64", "bool", "int64"], ["int64", "bool", "omitted(default=0)"]]
+
+
 def test_a_kernel_computes_what_its_python_says():
     @kernel
     def triangle(n):
