@@ -76,12 +76,13 @@ And `tests/cosimlab/browser` opens the explorers with most on their pages in the
 
 LONGEST = (
     ROOT / "tests" / "notebooks" / "test_small_notebooks.py",
+    ROOT / "tests" / "cosimlab" / "slurm" / "test_live.py",
     *ROOT.glob("notebooks/7-*.ipynb"),
 )
 """Long files of few tests. They run first, so that at the end no process waits for one.
 
-They also compile the kernels of most rooms: the explorers in the browser, which come later, find
-these on disk and need not compile them at the same time.
+They also compile the kernels of most rooms: the explorers in the browser and the other tests of
+Slurm, which come later, find these on disk and need not compile them at the same time.
 """
 
 SUITES = {
