@@ -40,9 +40,6 @@ from cosimlib.kernels.records import record_type
 GRAIN = 2.0**-20
 """Seconds, about a millionth: times of policies under which jobs change their speed."""
 
-# Numba would compile a kernel once more for each plain constant that it is called with.
-NUMBERS: list[int] = [*np.arange(8)]
-
 NO_JOB = -1
 """The number that stands for no job."""
 
@@ -155,7 +152,7 @@ logged_until, logged_progress
 JOB = np.dtype([(name, kind[name]) for kind in (REQUEST, PROGRESS) for name in kind.names or ()])
 """A job or burst: what is known of it, and where it is."""
 
-QUEUE, RUNNING, EXPECTED, COLLECTING, CALLS = NUMBERS[:5]
+QUEUE, RUNNING, EXPECTED, COLLECTING, CALLS = range(5)
 """Lists of jobs' numbers, which are rows of `Machine.lists`:
 
 QUEUE
@@ -203,7 +200,7 @@ stretches, evictions
     Rows of the two logs.
 """
 
-READ, COMPUTE, WRITE, STAND, HOLD, BURST, TURN = NUMBERS[:7]
+READ, COMPUTE, WRITE, STAND, HOLD, BURST, TURN = range(7)
 """Kinds of stretches (`STRETCH.kind`): a job reads its checkpoint; it computes; its checkpoint is
 being written, to evict it; it stands still before that; nodes are held for a burst; a burst runs;
 a job or burst stands still because those that it shares nodes with have their turn."""

@@ -269,8 +269,9 @@ def exceeded(ledger: Ledger, job: np.record, stage: int) -> int:
     group = ledger.groups[job.group]
     for row in range(group.first, group.first + group.limits):
         limit = ledger.limits[row]
-        after = ledger.used[limit.counter] + amount_of(job, limit.resource)
-        if limit.stage == stage and after > limit.most:
+        if limit.stage != stage:
+            continue
+        if ledger.used[limit.counter] + amount_of(job, limit.resource) > limit.most:
             return row
     return -1
 

@@ -5,11 +5,11 @@ Compilation is not included: each kernel runs once before it is timed (for first
 measurements; ratios compare two things measured one after the other.
 """
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +51,7 @@ from papers.tang2011.intrepid import EUREKA_NODES, INTREPID_NODES
 from tests.benchmarks.batch import scheduler_rows
 from tests.benchmarks.explorers import explorer_rows
 from tests.benchmarks.imports import import_rows
+from tests.benchmarks.large import peak
 from tests.benchmarks.metrics import series_rows
 from tests.benchmarks.programs import program_rows
 from tests.benchmarks.sweeps import sweep_rows
@@ -142,19 +143,6 @@ def _policy_row(name: str, simulate: Callable[..., Schedule], workload) -> tuple
     return (f"{name}: {simulate.__name__}", len(workload) / seconds, "jobs/s", "")
 
 
-PEAK = """
-import resource
-from cosimlib import elastic, synthetic
-from cosimlib.batch import simulate_easy
-from cosimlib.system import System
-for workload in (htc(), twins.peregrine()):
-    schedule = simulate_easy(workload, System.of(20))
-    for policy in elastic.POLICIES:
-        elastic.wasted_cycles(schedule, policy=policy)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
 def elastic_rows() -> list[tuple]:
     """Single preemptions at all states of both workloads, and the protocol."""
     workloads = (htc(), twins.peregrine())
@@ -179,11 +167,17 @@ def elastic_rows() -> list[tuple]:
 
 def _peak_memory() -> float:
     """Peak GiB of a process of its own, imports and compilation included."""
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    # Linux counts in KiB, macOS in bytes.
-    return float(done.stdout) / (2**30 if sys.platform == "darwin" else 2**20)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+        return alone.submit(_peak_of_waste).result() / 2**30
+
+
+def _peak_of_waste() -> float:
+    """Peak memory of this process in bytes, once wasted cycles of both workloads are computed."""
+    for workload in (htc(), twins.peregrine()):
+        schedule = simulate_easy(workload, System.of(20))
+        for policy in elastic.POLICIES:
+            elastic.wasted_cycles(schedule, policy=policy)
+    return peak()
 
 
 def coscheduling_rows() -> list[tuple]:
