@@ -7,9 +7,7 @@ measurements; ratios compare two things measured one after the other.
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +16,9 @@ import pandas as pd
 from cosimlab import twins
 from cosimlab.sweep import sweep
 from cosimlab.twins.lomonosov import LOMONOSOV
-from cosimlib import elastic, synthetic, traces
+from cosimlib import synthetic, traces
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.coscheduling import SCHEMES, simulate_coscheduling
-from cosimlib.elastic import simulate_elastic
 from cosimlib.eviction import (
     EvictionProblem,
     solve_backtracking,
@@ -38,7 +35,6 @@ from cosimlib.metrics import utilization
 from cosimlib.schedule import Schedule
 from cosimlib.system import THETA, System
 from cosimlib.traces import read_swf
-from papers.duplyakin2017.htc import htc
 from papers.tang2011.experiment import (
     PROPORTIONS,
     UTILIZATIONS,
@@ -49,9 +45,9 @@ from papers.tang2011.experiment import (
 )
 from papers.tang2011.intrepid import EUREKA_NODES, INTREPID_NODES
 from tests.benchmarks.batch import scheduler_rows
+from tests.benchmarks.elastic import elastic_rows
 from tests.benchmarks.explorers import explorer_rows
 from tests.benchmarks.imports import import_rows
-from tests.benchmarks.large import peak
 from tests.benchmarks.metrics import series_rows
 from tests.benchmarks.programs import program_rows
 from tests.benchmarks.sweeps import sweep_rows
@@ -143,43 +139,6 @@ def _policy_row(name: str, simulate: Callable[..., Schedule], workload) -> tuple
     return (f"{name}: {simulate.__name__}", len(workload) / seconds, "jobs/s", "")
 
 
-def elastic_rows() -> list[tuple]:
-    """Single preemptions at all states of both workloads, and the protocol."""
-    workloads = (htc(), twins.peregrine())
-    schedules = [simulate_easy(workload, System.of(20)) for workload in workloads]
-    states = sum(elastic.execution_states(schedule).size for schedule in schedules)
-    pairs = [(schedule, policy) for schedule in schedules for policy in elastic.POLICIES]
-    seconds = median_of(
-        lambda: [elastic.wasted_cycles(schedule, policy=policy) for schedule, policy in pairs], 3
-    )
-    asked = elastic.draw_preemptions(rate=4.0, size=10, duration=3600.0, horizon=60 * 86_400.0)
-    protocol = median_of(
-        lambda: simulate_elastic(workloads[1], System.of(20), preemptions=asked), 3
-    )
-    case = f"HTC and PEREGRINE, {states:,} states x 5 policies x 10 grace periods"
-    sequence = f"PEREGRINE, 7,275 jobs, {len(asked)} preemptions: simulate_elastic"
-    return [
-        (case, seconds, "s", "<= 60"),
-        (case + ": peak memory of the process", _peak_memory(), "GiB", "<= 2"),
-        (sequence, protocol, "s", ""),
-    ]
-
-
-def _peak_memory() -> float:
-    """Peak GiB of a process of its own, imports and compilation included."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
-        return alone.submit(_peak_of_waste).result() / 2**30
-
-
-def _peak_of_waste() -> float:
-    """Peak memory of this process in bytes, once wasted cycles of both workloads are computed."""
-    for workload in (htc(), twins.peregrine()):
-        schedule = simulate_easy(workload, System.of(20))
-        for policy in elastic.POLICIES:
-            elastic.wasted_cycles(schedule, policy=policy)
-    return peak()
-
-
 def coscheduling_rows() -> list[tuple]:
     """A month of Intrepid and the fullest Eureka per scheme; both experiments of the notebook."""
     workload = by_utilization(month_of_intrepid(), load=0.75)
@@ -230,7 +189,7 @@ def met(measured: float, goal: str) -> str:
 
 def main() -> None:
     """Measure, print and write the table."""
-    measured = eviction_rows() + trace_rows() + coscheduling_rows() + elastic_rows()
+    measured = eviction_rows() + trace_rows() + coscheduling_rows() + elastic_rows(median_of)
     measured += scheduler_rows(median_of) + filling_rows() + list(sharing_rows())
     measured += [*explorer_rows(), *series_rows(median_of), *sweep_rows()]
     measured += import_rows()
