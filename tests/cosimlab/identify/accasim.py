@@ -24,14 +24,6 @@ NODES, SEED = 128, 7
 VERSION = "1.1.3"
 COLUMNS = ["job_id", "submit_time", "run_time", "requested_time", "nodes"]
 
-CONFIG = {
-    "system_name": "128 nodes of one core",
-    "start_time": 0,
-    "equivalence": {"processor": {"core": 1}},
-    "groups": {"node": {"core": 1}},
-    "resources": {"node": NODES},
-}
-
 PROGRAM = """
 import collections
 import collections.abc
@@ -84,16 +76,34 @@ def starts(python: str, table: pd.DataFrame) -> np.ndarray:
     """The start of each job under AccaSim's EASY (s)."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        log, config = folder / "jobs.swf", folder / "system.json"
+        log = folder / "jobs.swf"
         cs.write_swf(cs.Workload(table.astype({"job_id": "Int64"}), "AccaSim"), log)
-        config.write_text(json.dumps(CONFIG), encoding="utf-8")
-        (folder / "results").mkdir()
-        command = [python, "-c", PROGRAM, str(log), str(config), str(folder / "results")]
-        subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+        call = command(python, log, NODES, folder)
+        subprocess.run(call, check=True, cwd=folder, stdout=subprocess.DEVNULL)
         (printed,) = (folder / "results").rglob("sched-*")
-        rows = [line.split("__") for line in printed.read_text(encoding="utf-8").splitlines()]
-    start = {int(row[0].split(";")[0]): _seconds(row[2].split(";")[0]) for row in rows}
+        start = read_starts(printed.read_text(encoding="utf-8"))
     return table["job_id"].map(start).to_numpy()
+
+
+def command(python: str, log: Path, nodes: int, folder: Path) -> list[str]:
+    """The call of AccaSim for a log and so many nodes of one core; it writes to ``results``."""
+    config, results = folder / "system.json", folder / "results"
+    system = {
+        "system_name": f"{nodes} nodes of one core",
+        "start_time": 0,
+        "equivalence": {"processor": {"core": 1}},
+        "groups": {"node": {"core": 1}},
+        "resources": {"node": nodes},
+    }
+    config.write_text(json.dumps(system), encoding="utf-8")
+    results.mkdir()
+    return [python, "-c", PROGRAM, str(log), str(config), str(results)]
+
+
+def read_starts(printed: str) -> dict[int, int]:
+    """Start of each job (s) by its number, in a schedule that AccaSim printed."""
+    rows = [line.split("__") for line in printed.splitlines()]
+    return {int(row[0].split(";")[0]): _seconds(row[2].split(";")[0]) for row in rows}
 
 
 def _seconds(printed: str) -> int:
