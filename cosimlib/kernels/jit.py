@@ -103,7 +103,7 @@ class InnerKernel(CPUDispatcher):
     """The form of a kernel for calls from kernels: one for all constants of a type."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """What a call compiles; Numba would compile a kernel once more for each constant."""
+        """Compile for the types of constants, not for their values, as Numba alone would."""
         plain = {name: types.unliteral(kind) for name, kind in kws.items()}
         return super().get_call_template(tuple(map(types.unliteral, args)), plain)
 

@@ -102,7 +102,7 @@ def run_backfill(world: World, now: float, plans_all: bool) -> None:
     settings, clock = world.settings, world.clock
     _clear_map(world.map, clock, settings, now)
     for number in range(world.partitions.size):
-        world.partitions[number].planned = 0
+        world.partitions[number].looked_at_by_backfill = 0
     for number in range(world.by_user.size):
         world.by_user[number] = 0
     begun = clock.starts
@@ -119,11 +119,12 @@ def run_backfill(world: World, now: float, plans_all: bool) -> None:
         if one.eligible_time > now or exceeded(world.ledger, one, START) >= 0:
             continue
         partition = world.partitions[one.part]
-        if settings.bf_max_job_part and partition.planned >= settings.bf_max_job_part:
+        looked_at = partition.looked_at_by_backfill
+        if settings.bf_max_job_part and looked_at >= settings.bf_max_job_part:
             continue
         if settings.bf_max_job_user and world.by_user[one.user] >= settings.bf_max_job_user:
             continue
-        partition.planned += 1
+        partition.looked_at_by_backfill += 1
         world.by_user[one.user] += 1
         if _place_job(world, job, now) == FULL:
             break
@@ -231,12 +232,11 @@ def _start_now(world: World, job: int, now: float) -> int:
     row = row_of(machine, one.request)
     if count_common(machine.fits[row], plan.common, plan.found) < one.nodes:
         if settings.preempts:
-            # Which jobs would stop is found by choosing nodes; the planned ones are kept.
+            # `make_room` chooses other nodes, so these are kept in the job's places meanwhile.
             _note_nodes(machine, one)
             make_room(world, job, plan.common, now)
             for number in range(one.nodes):
                 machine.chosen[number] = machine.places[one.first + number].node
-            machine.counts.chosen = one.nodes
         return PLANNED
     choose(machine, one.request, plan.found, one.nodes, -np.inf, NOBODY)
     start(world, job, now)
@@ -530,11 +530,11 @@ def _reserve(
     plan: Map,
     clock: np.record,
     settings: np.record,
-    chosen: np.ndarray,
+    nodes: np.ndarray,
     begin: float,
     end: float,
 ) -> None:
-    """Take the chosen nodes out of the map for a time."""
+    """Take nodes out of the map for a time."""
     begin = max(begin, plan.slots[0].begin)
     end = max(end, begin + settings.bf_resolution)
     slot, before, after = 0, 0, -1
@@ -551,7 +551,7 @@ def _reserve(
         if end < plan.slots[slot].end:
             _split(plan, clock, slot, end)
         free = plan.free[slot]
-        for node in chosen:
+        for node in nodes:
             exclude(free, node)
         if end == plan.slots[slot].end:
             after = plan.slots[slot].next or after

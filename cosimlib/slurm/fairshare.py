@@ -42,15 +42,16 @@ BRANCH = record_type(
 )
 """An association: its `parent`, the account whose shares it divides (`group`), its children.
 
-`is_account` is 0 for users, who come first among equals.
+`is_account` is 0 for users, so that they come before accounts of an equal level. It is a float, as
+`sort_items` takes both keys in one type.
 """
 
 
 class Tree(NamedTuple):
     """Associations, accounts before their members; the children of all, account after account.
 
-    Fair Tree puts the children of an account in order, and keeps a `stack` of who is to come, and
-    of who is `tied` with the one before. `room` is for sorting.
+    Fair Tree sorts each account's part of `children` in place. It keeps a `stack` of who is to
+    come, and of who is `tied` with the one before. `room` is for sorting.
     """
 
     branches: np.recarray

@@ -353,7 +353,6 @@ def let_run(
     machine = world.machine
     for row in range(jobs.size):
         wanted: int = world.jobs[jobs[row]].nodes
-        machine.counts.chosen = wanted
         for number in range(wanted):
             machine.chosen[number] = nodes[first[row] + number]
         start(world, jobs[row], starts[row])

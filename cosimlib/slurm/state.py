@@ -35,8 +35,9 @@ What backfill reads most stands here, close together, as the records of jobs are
 STOPPED = record_type(floats="start end", integers="job preempted_by requeued first")
 """A run that was preempted; `first` is where its nodes are listed."""
 
-PARTITION = record_type(integers="failed looked_at planned")
-"""How far a pass has come with a partition: whether it failed, how many jobs it looked at."""
+PARTITION = record_type(integers="failed looked_at looked_at_by_backfill")
+"""What a pass counts of a partition: in the main loop, whether a job failed there, and how many
+jobs were looked at; in backfill, how many were looked at."""
 
 SLOT = record_type(floats="begin end", integers="next")
 """A slot of backfill's map, and the next one; 0 for none."""
@@ -56,10 +57,11 @@ class World(NamedTuple):
 
     `queue` lists waiting jobs in order and `running` those that run, by their limit; the clock says
     how many there are. `ends` and `heap` have the jobs that run, by their real end.
-    `members` has the nodes of each partition. A pass counts in `partitions` and `by_user`, and the
-    main loop has `available` nodes. `preempts` says which partition's jobs (or which
-    QOS's) those of another may preempt, and `candidates` lists such jobs. `stopped` lists the runs
-    that were preempted, and `stopped_nodes` their nodes. `resets` lists when usage is forgotten.
+    `members` has the nodes of each partition. `partitions` and `by_user` have the counts of one
+    pass, which resets them first; `available` has the nodes that the main loop may still use.
+    `preempts` says which partition's jobs (or which QOS's) those of another may preempt, and
+    `candidates` lists such jobs. `stopped` lists the runs that were preempted, and `stopped_nodes`
+    their nodes. `resets` lists when usage is forgotten.
     """
 
     jobs: np.recarray

@@ -3,8 +3,8 @@
 Speeds are measured through the faces, from workload to schedule. Other people's are constants: the
 jobs a second that those who made the reference schedules saw beside them, on their machine
 (README of the folder of reference schedules; see docs/agreement.md). They are not measured here.
-One run of pyss, AccaSim and CQSim on one machine, on input of which no request is below the run
-time, gave figures 1.4 to 2.2 times lower on KTH-SP2; docs/agreement.md prints both.
+`tests.benchmarks.peers` measures pyss, AccaSim and CQSim here, on input of which no request is
+below the run time: speeds 1.0 to 1.7 times lower on KTH-SP2 (docs/speed.md).
 """
 
 import os

@@ -124,7 +124,7 @@ def measure(jobs: int, load: float) -> None:
     seconds = time.process_time() - begin
     clock, start_time = world.clock, np.array(world.jobs.start_time)
     waited = np.nansum(start_time - world.jobs.submit_time)
-    waiting = waited / world.jobs.end_time.max()
+    waiting = waited / np.nanmax(world.jobs.end_time)
     print(
         f"| {jobs:,} | {seconds:.1f} s | {waiting:,.0f} | {clock.plans:,} | "
         f"{seconds / clock.plans * 1e6:.0f} µs | {peak() / 1e9:.2f} GB | "

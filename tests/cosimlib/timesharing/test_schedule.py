@@ -147,6 +147,7 @@ def test_a_summary_comes_back_from_its_text_as_it_was(run):
     assert summary.node_seconds == pytest.approx(held)
 
 
+@pytest.mark.compiled("ten thousand jobs that crowd need compiled kernels")
 def test_which_jobs_need_memory_decides_which_wait():
     """A machine on which more is submitted than it can do, so that jobs crowd."""
     found = {}
