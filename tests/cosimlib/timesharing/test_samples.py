@@ -79,6 +79,7 @@ def test_shares_under_noise_are_those_of_the_slow_version(given_jobs, sample, no
     assert_shares(schedule, slow, sample)
 
 
+@pytest.mark.compiled("thousands of jobs that crowd need compiled kernels")
 @pytest.mark.parametrize("knobs", [{}, {"noise": 0.001}, {"spmd": False}, {"step": None}], ids=str)
 def test_sampling_changes_no_start_no_end_and_no_series(knobs):
     """Over six days, so that moments are in several stretches, and with more jobs than rows."""
