@@ -211,6 +211,7 @@ def test_usual_waits_are_those_of_wider_groups_where_none_is_known():
     assert usual.tolist() == [60.0, 50.0 - 20.0, 50.0 - 15.0, 40.0 - 5.0]
 
 
+@COMPILED
 def test_jobs_that_never_start_stay_in_the_queue_and_are_not_judged(schedule):
     """A wide job waits from the middle on; the log of the others is the same."""
     jobs = schedule.workload.jobs.assign(recorded_start=schedule.start_time)
