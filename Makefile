@@ -120,7 +120,7 @@ bench: setup ## measure how fast simulators and solvers are
 
 # Tests that drive kernels, on small inputs: without the JIT, all tests together take half an hour.
 DRIVERS := $(addprefix tests/cosimlib/,batch coscheduling elastic eviction filling kernels metrics \
-	nodes ondemand timesharing) tests/cosimlab/forecasting tests/cosimlab/test_gym.py \
+	nodes ondemand slurm timesharing) tests/cosimlab/forecasting tests/cosimlab/test_gym.py \
 	tests/cosimlab/test_timesharing.py tests/papers/test_duplyakin2017.py \
 	tests/papers/test_maurya2020.py
 

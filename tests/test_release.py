@@ -131,8 +131,8 @@ def test_every_citation_of_the_paper_is_in_its_bibliography_and_the_other_way_ro
 
 
 def test_the_table_of_peers_is_that_of_the_page_on_speed():
-    rows = re.findall(r"^\| (\w+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", paper()[1], re.M)
-    speed = text_of("docs/speed.md")
-    assert len(rows) >= 5
-    for _, *numbers in rows:
-        assert " | ".join(numbers) in speed
+    numbers_of = re.compile(r"^\| [^|]+ \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", re.M)
+    rows = numbers_of.findall(paper()[1])
+    # The page has shares of equal starts, too.
+    speed = re.sub(r" \([\d.]+ %\)", "", text_of("docs/speed.md"))
+    assert len(rows) >= 5 and set(rows) <= set(numbers_of.findall(speed))

@@ -54,13 +54,11 @@ def compare(seed, preempts=False):
     return sum(job.start > job.eligible for job in jobs)
 
 
-@pytest.mark.compiled("some sites with many passes")
 def test_starts_and_nodes_are_those_of_the_plain_version():
     waited = sum(compare(seed) for seed in range(500 if THOROUGH else 60))
     assert waited > 100
 
 
-@pytest.mark.compiled("some sites with many passes")
 def test_jobs_that_are_preempted_are_those_of_the_plain_version():
     stopped = [compare(seed, preempts=True) for seed in range(1000, 1500 if THOROUGH else 1060)]
     assert sum(stopped) > 25 and sum(one > 0 for one in stopped) > 10
@@ -74,7 +72,6 @@ def test_sets_of_nodes_are_counted():
     assert [sum(map(count_bits, one)) for one in packed] == sets.sum(axis=1).tolist()
 
 
-@pytest.mark.compiled("many passes")
 @pytest.mark.parametrize("seed", range(4000, 4012))
 def test_a_pass_that_ends_early_misses_no_start(seed):
     """A deep queue of jobs that run much shorter than their limits, then hours without any event.
@@ -152,7 +149,6 @@ def jobs_of(**columns):
     return Workload(pd.DataFrame(times | columns), "W")
 
 
-@pytest.mark.compiled("many passes")
 @settings(max_examples=100)
 @given(workloads())
 def test_without_weights_and_backfill_it_is_fcfs(workload):
@@ -161,7 +157,6 @@ def test_without_weights_and_backfill_it_is_fcfs(workload):
     assert schedule.end_time.tolist() == (schedule.start_time + workload.jobs["run_time"]).tolist()
 
 
-@pytest.mark.compiled("many passes")
 @pytest.mark.parametrize("seed", range(12))
 def test_scaled_shares_and_shifted_times_change_nothing(seed):
     rng = np.random.default_rng(seed)
@@ -249,7 +244,6 @@ def test_nobody_comes():
 # --- audit ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.compiled("many passes")
 @pytest.mark.parametrize("seed", range(3000, 3030))
 def test_schedules_are_feasible(seed):
     rng = np.random.default_rng(seed)
