@@ -1,7 +1,7 @@
-"""Expected releases against a dictionary, and the shadow time by trying every moment."""
+"""Expected releases against a dictionary; shadow times and starts by trying every moment."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cosimlib.kernels import backfilling
@@ -51,3 +51,32 @@ def test_the_shadow_time_is_the_first_moment_at_which_the_job_fits(expected, fre
     shadow_time = min(moment for moment in range(now, 10) if free_at(moment) >= wanted)
     assert found == (shadow_time, free_at(shadow_time) - wanted)
     assert backfilling.reservation(rows, state, total + 1, float(now))[1] < 0
+
+
+@given(
+    st.dictionaries(MOMENTS, st.integers(-4, 4).filter(bool), max_size=6),
+    st.integers(0, 4),
+    MOMENTS,
+    st.integers(1, 5),
+    st.data(),
+)
+def test_the_earliest_start_is_the_first_moment_from_which_the_job_fits(
+    expected, free, now, duration, data
+):
+    """Nodes come free and close; a job may end at the very moment at which nodes close."""
+    total = free + sum(expected.values())
+    assume(total > 0)
+    wanted = data.draw(st.integers(1, total), label="wanted")
+    rows, state = no_releases(free)
+    for time, count in expected.items():
+        backfilling.expect(rows, state, float(time), count)
+
+    def free_at(moment):
+        return free + sum(count for time, count in expected.items() if max(time, now) <= moment)
+
+    start = next(
+        moment
+        for moment in range(now, 10)
+        if all(free_at(later) >= wanted for later in range(moment, moment + duration))
+    )
+    assert backfilling.earliest_start(rows, state, wanted, float(duration), float(now)) == start

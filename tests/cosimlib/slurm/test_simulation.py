@@ -21,6 +21,7 @@ from cosimlib.slurm import (
     simulate,
 )
 from cosimlib.slurm.bits import count_bits, sets_of, size_of
+from cosimlib.slurm.schedule import system_of
 from cosimlib.system import System
 from cosimlib.workload import Workload
 from tests.cosimlib.slurm import naive
@@ -271,3 +272,13 @@ def test_infeasible_schedules_are_refused(change, message):
         arrays["node"] = np.array(change["node"])
     with pytest.raises(InfeasibleScheduleError, match=message):
         audit(replace(schedule, **arrays))
+
+
+def test_a_site_is_a_system_whose_types_are_runs_of_equal_nodes():
+    small, big = (4, 1024.0, {}), (8, 2048.0, {"gpu": 2})
+    nodes = [
+        Node(f"n{row}", *kind[:2], gres=kind[2]) for row, kind in enumerate([small, small, big])
+    ]
+    system = system_of(Site("three", (*nodes, Node("last", 4, 1024.0)), {}))
+    kinds = [(one.count, one.cores, one.memory, one.gpus) for one in system.node_types]
+    assert kinds == [(2, 4, 1.0, 0), (1, 8, 2.0, 2), (1, 4, 1.0, 0)]
