@@ -11,6 +11,7 @@ from cosimlib.audit import InfeasibleScheduleError, audit
 from cosimlib.batch import simulate_fcfs as fcfs
 from cosimlib.slurm import (
     QOS,
+    Association,
     Limits,
     Node,
     Partition,
@@ -23,6 +24,7 @@ from cosimlib.slurm import (
 from cosimlib.slurm.bits import count_bits, sets_of, size_of
 from cosimlib.slurm.schedule import system_of
 from cosimlib.system import System
+from cosimlib.units import DAY
 from cosimlib.workload import Workload
 from tests.cosimlib.slurm import naive
 from tests.cosimlib.slurm.cases import naive_jobs, random_site, random_workload
@@ -132,6 +134,28 @@ def test_a_job_that_is_exempt_runs_on_for_a_while():
     jobs = jobs_of(submit_time=[0, 10], run_time=500, nodes=4, partition=["low", "high"])
     schedule = simulate(jobs, preempting(exempt_time=100.0))
     assert schedule.preempted["end"].tolist() == [121]  # the full pass of t=120, and a second
+
+
+@pytest.mark.parametrize(("reset", "first"), [("NONE", "ben"), ("DAILY", "anna")])
+def test_a_reset_forgets_what_was_used(reset, first):
+    """Anna used more before midnight, Ben less after it; then both wait while Cleo runs."""
+    users = ("anna", "ben", "cleo")
+    tree = (
+        Association("root"),
+        Association("lab", "", "root", 1),
+        *(Association("lab", user, "lab", 1) for user in users),
+    )
+    priority = PrioritySettings(fair_share=1_000, half_life=0.0, reset=reset)
+    site = replace(plain_site(1), associations=tree, priority=priority)
+    jobs = jobs_of(
+        submit_time=[0.0, DAY + 100, DAY + 3_000, DAY + 3_100, DAY + 3_100],
+        run_time=[500.0, 200, 400, 100, 100],
+        user=["anna", "ben", "cleo", "anna", "ben"],
+        account="lab",
+    )
+    schedule = simulate(jobs, site)
+    order = dict(zip(schedule.start_time[3:].tolist(), ("anna", "ben"), strict=True))
+    assert order[min(order)] == first
 
 
 PLAIN = PrioritySettings(multifactor=False)
