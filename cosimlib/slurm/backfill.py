@@ -102,7 +102,7 @@ def run_backfill(world: World, now: float, plans_all: bool) -> None:
     settings, clock = world.settings, world.clock
     _clear_map(world.map, clock, settings, now)
     for number in range(world.partitions.size):
-        world.partitions[number].looked_at_by_backfill = 0
+        world.partitions[number].looked_at = 0
     for number in range(world.by_user.size):
         world.by_user[number] = 0
     begun = clock.starts
@@ -119,12 +119,11 @@ def run_backfill(world: World, now: float, plans_all: bool) -> None:
         if one.eligible_time > now or exceeded(world.ledger, one, START) >= 0:
             continue
         partition = world.partitions[one.part]
-        looked_at = partition.looked_at_by_backfill
-        if settings.bf_max_job_part and looked_at >= settings.bf_max_job_part:
+        if settings.bf_max_job_part and partition.looked_at >= settings.bf_max_job_part:
             continue
         if settings.bf_max_job_user and world.by_user[one.user] >= settings.bf_max_job_user:
             continue
-        partition.looked_at_by_backfill += 1
+        partition.looked_at += 1
         world.by_user[one.user] += 1
         if _place_job(world, job, now) == FULL:
             break
@@ -296,8 +295,10 @@ def _after_others(
 ) -> float:
     """When a job could start as running jobs end, but for those that are gone."""
     machine, plan, settings = world.machine, world.map, world.settings
-    running, places, common = world.running[: world.clock.running], machine.places, plan.common
-    times, lasts, is_old = machine.times[row], machine.lasts[row], settings.is_before_24_11
+    running = world.running[: world.clock.running]
+    places, common = machine.places, plan.common
+    times, lasts = machine.times[row], machine.lasts[row]
+    is_old = settings.is_before_24_11
     gone_by = -np.inf if is_old else tried
     if _count_free_by(plan, times, lasts, gone_by, LAST) >= one.nodes:
         choose(machine, one.request, plan.found, one.nodes, gone_by, LAST)
@@ -306,7 +307,8 @@ def _after_others(
     if _count_free_by(plan, times, lasts, latest, LAST) < one.nodes:
         return np.nan
     place = _on_common(running, places, common, _first_after(running, gone_by), 1)
-    window, anchor = GROUP, (np.floor(_end_of(running, place) / GROUP) + 1) * GROUP
+    anchor = (np.floor(_end_of(running, place) / GROUP) + 1) * GROUP
+    window = GROUP
     while True:
         place = _last_of_group(running, places, common, place, anchor + window, latest)
         end, last = _end_of(running, place), running[place].job

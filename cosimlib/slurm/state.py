@@ -35,9 +35,9 @@ What backfill reads most stands here, close together, as the records of jobs are
 STOPPED = record_type(floats="start end", integers="job preempted_by requeued first")
 """A run that was preempted; `first` is where its nodes are listed."""
 
-PARTITION = record_type(integers="failed looked_at looked_at_by_backfill")
-"""What a pass counts of a partition: in the main loop, whether a job failed there, and how many
-jobs were looked at; in backfill, how many were looked at."""
+PARTITION = record_type(integers="failed looked_at")
+"""What a pass of the main loop or of backfill notes of a partition: how many of its jobs it has
+looked at, and, in the main loop, whether one of them failed."""
 
 SLOT = record_type(floats="begin end", integers="next")
 """A slot of backfill's map, and the next one; 0 for none."""
