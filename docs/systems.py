@@ -58,7 +58,7 @@ def system_pages(root: Path, renew: Callable[[str, Path], str]) -> dict[str, str
             f"```{{eval-rst}}\n.. automodule:: {model}\n   :no-members:\n   :no-index:\n```",
             "## What we found",
             _below(renew(section(results, re.escape(found)), results)),
-            "## What deviates, what is supposed",
+            "## What differs from the paper, and what is assumed",
             _below(renew(deviations, path)),
         ]
         pages[f"systems/{room}.md"] = "\n\n".join(parts) + "\n"

@@ -65,7 +65,11 @@ def test_a_page_of_a_system_has_question_picture_model_results_and_deviations():
     assert sorted(pages) == sorted(f"systems/{room}.md" for room in SYSTEMS)
     for name, text in pages.items():
         headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-        assert headings[1:] == ["The model", "What we found", "What deviates, what is supposed"]
+        assert headings[1:] == [
+            "The model",
+            "What we found",
+            "What differs from the paper, and what is assumed",
+        ]
         assert len(text) > 2_000, name
         for link in re.findall(r"\]\(([^)#]+)\)", text):
             if not link.startswith(("http", "../api")):
