@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from cosimlab import palette
+
 PLOTLY = "application/vnd.plotly.v1+json"
 """The kind of output that is a Plotly figure."""
 COLORS = (48, 32, 24, 16)
@@ -17,6 +19,8 @@ COLORS = (48, 32, 24, 16)
 MOST_BYTES = 25 * 1024
 FILLED = 0.002
 """A color that fills this share of a picture is kept exactly."""
+OWN = [int(color[1:], 16) for color in dict.fromkeys((*palette.CYCLE, *palette.OWN, palette.GREY))]
+"""Colors of policies and actions, which legends explain: they are kept exactly, too."""
 ARRAYS = ("x", "y", "base")
 """Parts of a trace that Plotly also takes as an array in base64."""
 LONG = 8
@@ -42,9 +46,9 @@ def in_palette(png: str) -> str:
         return png
     colors = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=1)
     for most in COLORS:
-        palette, nearest = fewer_colors(colors, count, most)
+        kept, nearest = fewer_colors(colors, count, most)
         reduced = Image.fromarray(nearest[place].astype(np.uint8))
-        reduced.putpalette(palette.astype(np.uint8).tobytes())
+        reduced.putpalette(kept.astype(np.uint8).tobytes())
         stored = io.BytesIO()
         reduced.save(stored, "PNG", optimize=True)
         if stored.tell() <= MOST_BYTES:
@@ -55,22 +59,24 @@ def in_palette(png: str) -> str:
 def fewer_colors(colors: np.ndarray, count: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """At most `most` of the colors, and for each color which of them takes its place.
 
-    First come the colors that fill an area. Then comes, again and again, the color that is farthest
-    from those already there. So no color is far from the one that takes its place, however few
-    pixels it has: thin lines and marks in a legend keep their hue.
+    First come the colors that fill an area, then those of policies and actions (`OWN`). Then comes,
+    again and again, the color that is farthest from those already there. So no color is far from
+    the one that takes its place, however few pixels it has: thin lines keep their hue.
     """
     by_count = np.argsort(-count, kind="stable")
     filled = int((count >= FILLED * count.sum()).sum())
-    palette = by_count[: max(1, min(filled, most // 2))].tolist()
-    apart = np.abs(colors[:, np.newaxis] - colors[palette]).max(axis=2)
+    own = np.flatnonzero(np.isin(colors @ [1 << 16, 1 << 8, 1], OWN))
+    kept = by_count[: max(1, min(filled, most // 2))].tolist()
+    kept = list(dict.fromkeys([*kept, *own.tolist()]))[:most]
+    apart = np.abs(colors[:, np.newaxis] - colors[kept]).max(axis=2)
     nearest, distance = apart.argmin(axis=1), apart.min(axis=1)
-    while len(palette) < most and distance.any():
+    while len(kept) < most and distance.any():
         farthest = int(distance.argmax())
         apart = np.abs(colors - colors[farthest]).max(axis=1)
-        nearest[apart < distance] = len(palette)
+        nearest[apart < distance] = len(kept)
         distance = np.minimum(distance, apart)
-        palette.append(farthest)
-    return colors[palette], nearest
+        kept.append(farthest)
+    return colors[kept], nearest
 
 
 def compact(value: Any) -> Any:

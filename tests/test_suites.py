@@ -154,17 +154,19 @@ def test_pictures_are_stored_in_a_palette_once():
     assert in_palette(stored) == stored
 
 
-def test_a_large_picture_keeps_what_fills_it_and_the_hue_of_a_thin_line():
+def test_a_large_picture_keeps_what_fills_it_what_legends_explain_and_the_hue_of_a_thin_line():
     random = np.random.default_rng(0)
     drawn = np.full((400, 500, 3), 255)
     drawn[:, :40] += random.integers(-15, 1, (400, 40, 3))
     drawn[100:120] = 0, 114, 178
-    drawn[200, 250:300] = 204, 121, 167
+    drawn[200, 250:300] = 204, 121, 100
+    drawn[210:215, 250:255] = 0, 158, 115  # a mark of a legend
     stored = in_palette(picture(drawn))
     assert len(base64.b64decode(stored)) <= MOST_BYTES
     seen = pixels_of(stored)
     assert (seen[110] == (0, 114, 178)).all() and (seen[300, 400] == 255).all()
-    assert (np.abs(seen[200, 250:300] - (204, 121, 167)) < 16).all()
+    assert (np.abs(seen[200, 250:300] - (204, 121, 100)) < 16).all()
+    assert (seen[212, 252] == (0, 158, 115)).all()
     assert np.abs(seen - drawn).max() < 16
 
 
