@@ -44,6 +44,6 @@ def plot_sites(report: "SlurmReport", *, title: str) -> CaptionedFigure:
         panel="kind",
         own="x",
         title=title,
-        labels={"wait": f"mean wait ({name})", "kind": "by"},
+        labels={"wait": f"mean wait ({name})", "kind": "by", "group": ""},
     )
     return captioned(picture, " ".join(report.notes))

@@ -72,7 +72,7 @@ class SlurmReport:
         """Mean waits of each account, QOS, partition and size under each site: a plotly figure."""
         from cosimlab.figures import plot_sites
 
-        return plot_sites(self, title=f"{self.name}: mean waits under each configuration")
+        return plot_sites(self, title="Mean waits under each configuration")
 
     def __str__(self) -> str:
         parts = [f"Slurm's simulation of {self.name}", *self.notes]
