@@ -100,7 +100,8 @@ def write_picture(means: pd.DataFrame) -> None:
         labels={"notice": "Notice (h)", "mean": "Node-hours per window"},
         title="What a window costs on Theta, by the notice of it",
     )
-    picture.write_image(FOLDER / "draining.png", width=1200, height=520)
+    picture.update_layout(title={"y": 0.98, "yanchor": "top"}, margin={"t": 60})
+    picture.write_image(FOLDER / "draining.png", width=1200, height=500)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def picture(table: pd.DataFrame) -> go.Figure:
     table = table.assign(place=grouped.cumcount(), parts=grouped["name"].transform("size"))
     claims = table["name"].drop_duplicates().tolist()
     shown = lab.figures.theme.figure(
-        title="Verdicts by reading of the paper's words", height=110 + 24 * len(claims), width=900
+        title="Verdicts by reading of the paper's words", height=110 + 24 * len(claims), width=980
     )
     for _, rows in table.groupby("place"):
         marks = rows["verdict"].map(MARKS)
@@ -92,8 +92,8 @@ def picture(table: pd.DataFrame) -> go.Figure:
             textfont={"color": "black"},
             showlegend=False,
         )
-    for verdict, color in COLORS.items():
-        entry = {"size": 12, "symbol": "square", "color": color}
+    for verdict in [each for each in COLORS if each in set(table["verdict"])]:
+        entry = {"size": 12, "symbol": "square", "color": COLORS[verdict]}
         shown.add_scatter(
             x=[None], y=[None], mode="markers", marker=entry, name=f"{MARKS[verdict]} {verdict}"
         )
