@@ -133,7 +133,7 @@ check: setup ## lint, format, types, layers, and the tests' coverage of kernels,
 	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -n "$$JOBS" --dist loadfile -m "not oracles and not traces" \
 		$(DRIVERS)
 	$(PY) -m coverage combine --quiet
-	$(PY) -m coverage report --include="$$(grep -rl --include='*.py' '^ *@kernel$$' cosimlib cosimlab notebooks/papers | paste -s -d , -)"
+	$(PY) -m coverage report --include="$$(grep -rl --include='*.py' '^ *@.*kernel$$' cosimlib cosimlab notebooks/papers | paste -s -d , -)"
 
 paper-scale: setup ## run the papers at their own scale and store the verdicts, in parts (ARGS="3-batch 7-nodes")
 	@set -f; $(PY) -m papers.paper_scale $$ARGS

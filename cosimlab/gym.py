@@ -37,7 +37,7 @@ from cosimlib.batch.loop import Tables
 from cosimlib.batch.machine import Machine
 from cosimlib.batch.simulation import prepared
 from cosimlib.extras import needed_by
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import lublin, with_scaled_estimates
 from cosimlib.system import System
@@ -255,7 +255,7 @@ def make(workload: Workload | None = None, system: System | None = None, **knobs
 gymnasium.register(ID, entry_point=make)
 
 
-@kernel
+@allocating_kernel
 def _act(machine: Machine, tables: Tables, action: int, window: int, tau: float) -> float:
     """Start a job of the window or let time pass, until a job fits; return what slowdowns grew."""
     jobs, ends, expected, _, state = machine

@@ -22,7 +22,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.audit import audit, audit_rule, check_capacity, check_columns, demand_of_jobs
 from cosimlib.batch import simulate_easy
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.metrics import busy_stretch
 from cosimlib.schedule import Schedule
 from cosimlib.system import System
@@ -253,7 +253,7 @@ def _check(noise: float | None, spmd: bool, step: float, seed: int) -> None:
     check_knobs(noise=noise, spmd=spmd, step=step, seed=seed)
 
 
-@kernel
+@allocating_kernel
 def _slowest(
     run_time: np.ndarray, nodes: np.ndarray, p: float, step: float, rng: np.random.Generator
 ) -> np.ndarray:
@@ -273,7 +273,7 @@ def _slowest(
     return steps
 
 
-@kernel
+@allocating_kernel
 def _mean(
     run_time: np.ndarray, nodes: np.ndarray, p: float, step: float, rng: np.random.Generator
 ) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.schedule import Schedule
 from cosimlib.workload import InvalidWorkloadError, Workload
 
@@ -253,7 +253,7 @@ def predict(
     return pd.Series(seconds, index=history.jobs.index, name="predicted_run_time")
 
 
-@kernel
+@allocating_kernel
 def _draw(
     ends: np.ndarray,
     shares: np.ndarray,

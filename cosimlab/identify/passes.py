@@ -25,7 +25,8 @@ def choose(
     A chosen job of no length ends at once: `ended` takes it behind the others.
     """
     state, ends = side.state, recorded_ends.size
-    ended[:ends] = recorded_ends
+    for place in range(ends):
+        ended[place] = recorded_ends[place]
     done, is_asked = 0, False
     while done < ends or first < last or not is_asked:
         if done < ends:

@@ -11,7 +11,7 @@ import numpy as np
 from cosimlab.identify.recorded import Side, drop_chosen
 from cosimlib.batch import reservations
 from cosimlib.kernels import availability, backfilling
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 
 class Plan(NamedTuple):
@@ -49,7 +49,7 @@ def choose_anew(jobs: np.recarray, side: Side, plan: Plan) -> None:
         drop_chosen(jobs, side)
 
 
-@kernel
+@allocating_kernel
 def choose_reserved(jobs: np.recarray, side: Side, plan: Plan, ends: np.ndarray, new: int) -> None:
     """Choose the jobs whose reservations begin by now; these may have moved earlier before.
 

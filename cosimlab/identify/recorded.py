@@ -6,7 +6,7 @@ import numpy as np
 
 from cosimlib.batch import reservations
 from cosimlib.kernels import backfilling
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.records import record_type, records
 
 JOB = record_type(
@@ -69,7 +69,7 @@ def record_of(submit_time: np.ndarray, start_time: np.ndarray, run_time: np.ndar
     return Record(by_start, by_end, instants)
 
 
-@kernel
+@allocating_kernel
 def in_turn(jobs: np.recarray, ends: np.ndarray) -> np.ndarray:
     """Jobs that end at one instant, those that began first first.
 
@@ -144,7 +144,8 @@ def copy(side: Side, trial: Side) -> None:
     for row in range(state.releases):
         trial.expected[row].time = side.expected[row].time
         trial.expected[row].nodes = side.expected[row].nodes
-    trial.waiting[: state.waiting] = side.waiting[: state.waiting]
+    for place in range(state.waiting):
+        trial.waiting[place] = side.waiting[place]
 
 
 @kernel

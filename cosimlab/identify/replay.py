@@ -21,7 +21,7 @@ from cosimlab.identify.recorded import JOB, STATE, Record, Side, record_of
 from cosimlib.batch import reservations
 from cosimlib.batch.orders import Prepared
 from cosimlib.kernels.backfilling import STEP
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.kernels.records import records
 
 KEPT, REPLANNED = 4, 5
@@ -80,7 +80,7 @@ def _side(run: Prepared, rule: int, per_event: bool) -> Side:
     return Side(state, np.recarray(n + 1, STEP), np.empty(n, np.int64))
 
 
-@kernel
+@allocating_kernel
 def _replay(
     jobs: np.recarray,
     record: Record,

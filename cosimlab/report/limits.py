@@ -24,7 +24,7 @@ from cosimlab.report.log import Log, made_once
 from cosimlab.report.page import Section
 from cosimlab.report.waits import NECESSARY, SHORTEST_WAIT
 from cosimlib.display import count, percent
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR
 
@@ -168,7 +168,7 @@ def _running(
     return counts[0][0] - counts[1][0], counts[0][1] - counts[1][1]
 
 
-@kernel
+@allocating_kernel
 def _find(
     submit_time: np.ndarray,
     start_time: np.ndarray,

@@ -12,7 +12,7 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import overload
 
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 
 ANSWERS = (
     "expected a list or an array of positions in state.waiting ([] for none), "
@@ -80,7 +80,7 @@ def _compiled_decision(answer):
     return lambda answer: (_copied(answer), np.inf)
 
 
-@kernel
+@allocating_kernel
 def _copied(positions: Any) -> np.ndarray:
     """Positions as an array of whole numbers."""
     copy = np.empty(len(positions), np.int64)

@@ -24,7 +24,7 @@ import numpy as np
 
 from cosimlib.kernels import availability
 from cosimlib.kernels.availability import BREAKPOINT
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import step_function
 
@@ -194,7 +194,7 @@ def _free_before(
             step, until = step - 1, since
 
 
-@kernel
+@allocating_kernel
 def _overtakers(position: np.ndarray, kind: np.ndarray, found: np.ndarray) -> None:
     """Count by a Fenwick tree over positions per kind, from the last submission back."""
     n = position.size

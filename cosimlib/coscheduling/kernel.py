@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.kernels import backfilling
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.records import record_type
 from cosimlib.kernels.scores import cubed_wait
 
@@ -156,7 +156,7 @@ class State(NamedTuple):
     progress: np.record
 
 
-@kernel
+@allocating_kernel
 def coschedule(state: State, changes: np.recarray) -> list[tuple[int, float, float]]:
     """Simulate until no event is left; return all holds that ended, as (row, start, end).
 
@@ -197,7 +197,7 @@ def coschedule(state: State, changes: np.recarray) -> list[tuple[int, float, flo
 # --- Events ---------------------------------------------------------------------------------------
 
 
-@kernel
+@allocating_kernel
 def _next_instant(state: State, ends: list[tuple[float, int]], changes: np.recarray) -> float:
     """The earliest time of a submission, an end, a release or a change of an outage (s).
 
@@ -219,7 +219,7 @@ def _next_instant(state: State, ends: list[tuple[float, int]], changes: np.recar
     return earliest
 
 
-@kernel
+@allocating_kernel
 def _end_jobs(state: State, ends: list[tuple[float, int]], now: float) -> None:
     """End the jobs whose time has come: their nodes are free, and their machines need a pass."""
     while len(ends) > 0 and ends[0][0] <= now:

@@ -33,7 +33,7 @@ import pandas as pd
 from cosimlib import checks as check
 from cosimlib.audit import InfeasibleScheduleError
 from cosimlib.kernels import occupancy
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.occupancy import IDLE
 from cosimlib.schedule import Schedule, check_rigid
 from cosimlib.units import HOUR
@@ -338,7 +338,7 @@ def evaluate(
             values[node] /= largest
 
 
-@kernel
+@allocating_kernel
 def vectors_at(
     followed: tuple, at: np.ndarray, policy: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:

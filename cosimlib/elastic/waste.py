@@ -43,7 +43,7 @@ from cosimlib.elastic.vectors import (
     policy_number,
 )
 from cosimlib.kernels import occupancy
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.schedule import Schedule
 
 
@@ -198,7 +198,7 @@ def _by_state(wasted: np.ndarray, at: np.ndarray, periods: np.ndarray) -> pd.Dat
     return pd.DataFrame(wasted, index=pd.Index(at, name="time"), columns=columns)
 
 
-@kernel
+@allocating_kernel
 def _taken(
     followed: Followed, at: np.ndarray, policy: int, preempted: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -227,7 +227,7 @@ def _taken(
     return nodes, jobs
 
 
-@kernel
+@allocating_kernel
 def _wasted(
     taken: np.ndarray,
     at: np.ndarray,
@@ -256,7 +256,7 @@ def _wasted(
     return wasted
 
 
-@kernel
+@allocating_kernel
 def _cover(held, cost, real, wanted):
     """What the jobs of least cost that hold `wanted` nodes or more really waste.
 

@@ -32,7 +32,7 @@ from cosimlib.eviction.problem import (
     EvictionProblem,
     check_problem,
 )
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 MEMORY_LIMIT = 2**30
 
@@ -204,7 +204,7 @@ def packed_width(width: int) -> int:
     return (width + 3) // 4
 
 
-@kernel
+@allocating_kernel
 def relax_all(
     jobs: EvictionArrays, least: int, limit: int, table: np.ndarray, chosen: np.ndarray
 ) -> None:
@@ -218,7 +218,7 @@ def relax_all(
     relax_actions(actions, rows, (least, limit), table, chosen)
 
 
-@kernel
+@allocating_kernel
 def relax_actions(
     actions: Actions, rows: int, span: tuple[int, int], table: np.ndarray, chosen: np.ndarray
 ) -> None:
@@ -250,7 +250,7 @@ def relax_actions(
         reached += held
 
 
-@kernel
+@allocating_kernel
 def _source_row(
     table: np.ndarray, row: int, current: int, before: np.ndarray, unreachable: np.ndarray
 ) -> np.ndarray:
@@ -309,7 +309,7 @@ def unpack(packed: np.ndarray, n: int) -> int:
     return (packed[n % quarter] >> (2 * (n // quarter))) & 3
 
 
-@kernel
+@allocating_kernel
 def read_plans(
     table: np.ndarray, chosen: np.ndarray, jobs: EvictionArrays, nodes_needed: int
 ) -> np.ndarray:

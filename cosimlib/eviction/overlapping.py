@@ -60,7 +60,7 @@ from cosimlib.eviction.problem import (
     WriteArrays,
     check_problem,
 )
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 
 def solve_overlapping(problem: EvictionProblem, *, memory_limit: int = MEMORY_LIMIT) -> TimedPlan:
@@ -171,7 +171,7 @@ def _systems_first(problem: EvictionProblem, choices: np.ndarray) -> np.ndarray:
     return smith[np.argsort(moment, axis=1, kind="stable")]
 
 
-@kernel
+@allocating_kernel
 def plan_overlapping(
     jobs: EvictionArrays, writes: WriteArrays, first: int, nodes_needed: int, rows: int
 ) -> np.ndarray:
@@ -203,7 +203,7 @@ def plan_overlapping(
     return choices
 
 
-@kernel
+@allocating_kernel
 def _fill_sums(
     jobs: EvictionArrays, first: int, nodes_needed: int, chosen: np.ndarray
 ) -> np.ndarray:
@@ -216,7 +216,7 @@ def _fill_sums(
     return sums
 
 
-@kernel
+@allocating_kernel
 def _least_loss(jobs: EvictionArrays, writes: WriteArrays, rows: int) -> np.ndarray:
     """Least loss (deadlines × nodes) of freeing at least so many nodes by each deadline."""
     width = jobs.nodes.sum() + 1
@@ -246,7 +246,7 @@ def _pair(d: int, u: int) -> int:
     return d * (d + 1) // 2 + u
 
 
-@kernel
+@allocating_kernel
 def _relax_pairs(
     jobs: EvictionArrays,
     writes: WriteArrays,
@@ -318,7 +318,7 @@ def plan_blocked(
     return _plan_backwards(last_first, last_writes, nodes_needed, rows, step)[:, ::-1]
 
 
-@kernel
+@allocating_kernel
 def _plan_backwards(
     jobs: EvictionArrays, writes: WriteArrays, nodes_needed: int, rows: int, step: float
 ) -> np.ndarray:

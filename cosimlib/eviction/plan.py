@@ -39,7 +39,7 @@ from cosimlib.eviction.problem import (
     WriteArrays,
 )
 from cosimlib.eviction.rules import InfeasiblePlanError, check_optimum, check_plan, check_table
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -389,7 +389,7 @@ def order_of_writes(nodes: np.ndarray, writes: WriteArrays, rows: int) -> np.nda
     return smith[np.argsort(reached[smith], kind="stable")]
 
 
-@kernel
+@allocating_kernel
 def _write_all(
     choices: np.ndarray, order: np.ndarray, writes: WriteArrays, step: float
 ) -> Timetable:

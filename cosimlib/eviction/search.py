@@ -21,7 +21,7 @@ import numpy as np
 from cosimlib import checks as check
 from cosimlib.eviction.plan import EvictionPlan
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionProblem, check_problem
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 VISITS = 200_000
 """Choices tried between two readings of the clock, about a millisecond."""
@@ -123,7 +123,7 @@ def _solve_one(
     return True
 
 
-@kernel
+@allocating_kernel
 def evict_greedily(
     nodes: np.ndarray,
     loss: np.ndarray,
@@ -139,7 +139,7 @@ def evict_greedily(
     return choices
 
 
-@kernel
+@allocating_kernel
 def _evict(nodes, loss, app_steps, sys_steps, nodes_needed, deadline, choice):
     """Write one deadline's choices; the arrays hold one value per job."""
     order = np.argsort(-loss, kind="mergesort")

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cosimlib.kernels import availability
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.records import record_type
 
 JOB = record_type(
@@ -54,7 +54,7 @@ class State(NamedTuple):
     run: np.record
 
 
-@kernel
+@allocating_kernel
 def fill(
     jobs: np.recarray, plan: np.recarray, queue: np.ndarray, runs: np.recarray
 ) -> list[tuple[float, float, int, int]]:
@@ -104,7 +104,7 @@ def fill(
     return stopped
 
 
-@kernel
+@allocating_kernel
 def _next_slot(state: State, ends: list[tuple[float, int]]) -> tuple[float, int]:
     """The next slot in which a job ends, starts or can be admitted; nodes of jobs that start."""
     jobs, run, first, starting = state.jobs, state.run, np.inf, 0
@@ -122,7 +122,7 @@ def _next_slot(state: State, ends: list[tuple[float, int]]) -> tuple[float, int]
     return now, starting if now == first else 0
 
 
-@kernel
+@allocating_kernel
 def _extend_overdue(
     jobs: np.recarray, expected: list[tuple[float, int]], now: float
 ) -> tuple[int, int]:
@@ -141,7 +141,7 @@ def _extend_overdue(
     return released, overdue
 
 
-@kernel
+@allocating_kernel
 def _end_jobs(state: State, ends: list[tuple[float, int]], now: float) -> tuple[int, float]:
     """End jobs up to now; the nodes freed, and the slot until which the plan had them taken."""
     freed, until = 0, -np.inf
@@ -189,7 +189,7 @@ def _compress(state: State, now: float, before: float) -> None:
     run.before = left
 
 
-@kernel
+@allocating_kernel
 def _plan_anew(state: State, ends: list[tuple[float, int]], now: float) -> None:
     """Drop all reservations and make them again, in order of submission."""
     jobs, plan, queue, run = state.jobs, state.plan, state.queue, state.run
@@ -239,7 +239,7 @@ def _note_held_up(state: State, number: int, until: float, now: float) -> None:
         run.withheld -= job.nodes
 
 
-@kernel
+@allocating_kernel
 def _start_reserved(
     state: State, ends: list[tuple[float, int]], expected: list[tuple[float, int]], now: float
 ) -> None:
@@ -259,7 +259,7 @@ def _start_reserved(
     run.waiting = kept
 
 
-@kernel
+@allocating_kernel
 def _replace_containers(
     run: np.record,
     batches: list[tuple[float, int]],

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 IDLE = -1
 """The job on a free node."""
@@ -52,7 +52,7 @@ def timeline(
     return line
 
 
-@kernel
+@allocating_kernel
 def empty(total_nodes: int) -> Occupancy:
     """All nodes free, before the first start."""
     return Occupancy(np.full(total_nodes, IDLE), np.zeros(2, np.int64))
@@ -94,7 +94,7 @@ def _hold(line: Timeline, occupancy: Occupancy, job: int) -> None:
         occupancy.job[line.held[place]] = job
 
 
-@kernel
+@allocating_kernel
 def _take_lowest(line: Timeline, total_nodes: int) -> None:
     """Fill `held`; a job for which too few nodes are free keeps -1 for those it lacks."""
     free = np.ones(total_nodes, np.bool_)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.kernels.steps import step_function, steps_at
 from cosimlib.metrics.jobs import bounded_slowdown, makespan, wait_time
 from cosimlib.metrics.windows import span
@@ -246,7 +246,7 @@ def _lost_node_seconds(
     return float(lost @ np.diff(times, append=last))
 
 
-@kernel
+@allocating_kernel
 def _smallest_waiting(
     submit_time: np.ndarray, start_time: np.ndarray, by_start: np.ndarray, nodes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -41,7 +41,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.records import record_type
 
 PLACEMENTS = (
@@ -126,7 +126,7 @@ STEP = 256
 """Scores of one version of a node: 0 where it does not fit, else 1 more than the score."""
 
 
-@kernel
+@allocating_kernel
 def choose(cluster: Cluster, number: int, job: int, places: np.ndarray) -> bool:
     """Choose a node for each place of a job with a request; False if too few fit.
 
@@ -223,7 +223,7 @@ def _score_nodes(cluster: Cluster, number: int, job: int, fitting: np.ndarray) -
     return found
 
 
-@kernel
+@allocating_kernel
 def _take_highest(scores: np.ndarray, nodes: np.ndarray, places: np.ndarray) -> None:
     """Choose the nodes of the highest scores, and of equal ones the first, by their numbers."""
     times = np.zeros(HIGHEST + 2, np.int64)

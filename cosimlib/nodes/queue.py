@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.records import record_type
 from cosimlib.nodes.placement import (
     GIVE_BACK,
@@ -70,7 +70,7 @@ def queue_of(jobs: np.recarray, places: np.recarray, cluster: Cluster) -> Queue:
     )
 
 
-@kernel
+@allocating_kernel
 def simulate_passes(cluster: Cluster, queue: Queue) -> None:
     """Simulate FCFS, first fit or EASY."""
     measure(cluster)
@@ -81,7 +81,7 @@ def simulate_passes(cluster: Cluster, queue: Queue) -> None:
         _run_pass(cluster, queue, now)
 
 
-@kernel
+@allocating_kernel
 def next_instant(cluster: Cluster, queue: Queue) -> float:
     """The next instant at which jobs end or are submitted, after which they have; inf for none.
 
@@ -113,7 +113,7 @@ def next_event(cluster: Cluster, queue: Queue) -> float:
     return event
 
 
-@kernel
+@allocating_kernel
 def places_of(queue: Queue, job: int) -> np.ndarray:
     """The places of a job."""
     first = queue.jobs[job].first
@@ -126,7 +126,7 @@ def expected_end(jobs: np.recarray, job: int) -> float:
     return jobs[job].start_time + jobs[job].requested_time
 
 
-@kernel
+@allocating_kernel
 def begin(cluster: Cluster, queue: Queue, job: int, now: float) -> None:
     """Let a job begin on the nodes that are chosen for it."""
     jobs, state, requests = queue.jobs, cluster.state[0], cluster.requests
@@ -162,7 +162,7 @@ def _submit(cluster: Cluster, queue: Queue, job: int) -> None:
         requests[number].fitting = count_fitting(cluster, number)
 
 
-@kernel
+@allocating_kernel
 def _occupy(cluster: Cluster, queue: Queue, job: int, sign: int) -> None:
     """Take a job's nodes, or give them back, and keep the numbers of nodes that fit."""
     number = queue.jobs[job].request
@@ -180,7 +180,7 @@ def _count_node(cluster: Cluster, queue: Queue, node: int, sign: int) -> None:
         request.fitting += sign * fits(cluster.nodes, cluster.idle, node, request)
 
 
-@kernel
+@allocating_kernel
 def _run_pass(cluster: Cluster, queue: Queue, now: float) -> None:
     """One pass: jobs begin that fit and, after the first that does not, delay no reservation."""
     state, jobs = cluster.state[0], queue.jobs
@@ -212,7 +212,7 @@ def _run_pass(cluster: Cluster, queue: Queue, now: float) -> None:
             state.first, state.last = place + 1, place + 1
 
 
-@kernel
+@allocating_kernel
 def _reserve_for_head(cluster: Cluster, queue: Queue, now: float) -> None:
     """Release running jobs from now on until the blocked head fits; list the nodes that it fits."""
     copy_idle(cluster.idle, queue.shadow)
@@ -240,7 +240,7 @@ def copy_idle(idle: np.ndarray, other: np.ndarray) -> None:
             other[node, column] = idle[node, column]
 
 
-@kernel
+@allocating_kernel
 def _change_shadow(cluster: Cluster, queue: Queue, job: int, sign: int) -> None:
     """Take a job's nodes at the shadow time, or give them back, and keep the spare nodes."""
     nodes, shadow, state = cluster.nodes, queue.shadow, cluster.state[0]

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.nodes.placement import (
     CORES,
     GIVE_BACK,
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     least: np.ndarray
 
 
-@kernel
+@allocating_kernel
 def simulate_reservations(cluster: Cluster, queue: Queue) -> None:
     """Simulate conservative backfilling.
 
@@ -81,7 +81,7 @@ def simulate_reservations(cluster: Cluster, queue: Queue) -> None:
         _plan_pass(cluster, queue, now)
 
 
-@kernel
+@allocating_kernel
 def _plan_pass(cluster: Cluster, queue: Queue, now: float) -> None:
     """Reserve for one waiting job after the other, and begin those whose time is now.
 
@@ -121,7 +121,7 @@ def _is_an_end_late(cluster: Cluster, queue: Queue) -> bool:
     return False
 
 
-@kernel
+@allocating_kernel
 def _plan_running(cluster: Cluster, queue: Queue, plan: Plan, now: float) -> int:
     """A plan of the running jobs alone; how many breakpoints.
 
@@ -142,7 +142,7 @@ def _plan_running(cluster: Cluster, queue: Queue, plan: Plan, now: float) -> int
     return size
 
 
-@kernel
+@allocating_kernel
 def _reserve(cluster: Cluster, queue: Queue, plan: Plan, size: int, job: int, now: float) -> int:
     """Reserve for a job at its earliest time, and begin it if that is now; the breakpoints."""
     one, row, until, fitting = queue.jobs[job], -1, 0, -1
@@ -192,7 +192,7 @@ def _fits_until(
     return False
 
 
-@kernel
+@allocating_kernel
 def _choose_for_plan(cluster: Cluster, queue: Queue, plan: Plan, job: int, row: int) -> None:
     """Choose nodes and GPUs of those that are idle for long enough from a breakpoint on."""
     number, places, least = queue.jobs[job].request, places_of(queue, job), plan.least

@@ -21,7 +21,7 @@ from cosimlib.audit import (
     demand,
     demand_of_jobs,
 )
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.kernels.steps import step_function
 from cosimlib.nodes.placement import (
@@ -320,7 +320,7 @@ def stranded_gpu_hours(schedule: NodeSchedule) -> float:
     return float((stranded.to_numpy()[:-1] * np.diff(stranded.index)).sum()) / HOUR
 
 
-@kernel
+@allocating_kernel
 def _replay(
     cluster: Cluster,
     changes: np.recarray,

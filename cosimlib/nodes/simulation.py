@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlib import checks as check
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.nodes.placement import (
     PLACE,
@@ -261,7 +261,7 @@ def _check_overdue(workload: Workload, start_time: np.ndarray) -> None:
     )
 
 
-@kernel
+@allocating_kernel
 def _arrive(cluster: Cluster, arrivals: np.recarray, places: np.recarray) -> None:
     """Place one job after the other, and note the sums after each."""
     state, arrived, allocated = cluster.state[0], 0, 0

@@ -47,7 +47,7 @@ from cosimlib.eviction.overlapping import plan_blocked
 from cosimlib.eviction.plan import order_of_writes
 from cosimlib.eviction.problem import APP, KEEP, KILL, SYS, EvictionArrays, WriteArrays
 from cosimlib.eviction.search import evict_greedily
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.kernels.records import record_type, records
 from cosimlib.ondemand.changes import choose_jobs
 from cosimlib.ondemand.sharing import share_nodes
@@ -259,7 +259,7 @@ def _choose_deadline(
     return int(np.lexsort(keys)[0])
 
 
-@kernel
+@allocating_kernel
 def timetable(
     candidates: np.recarray, actions: np.ndarray, order: np.ndarray, busy: float, early: float
 ) -> tuple[np.ndarray, float]:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.eviction.problem import ACTIONS
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.kernels.steps import step_function
 from cosimlib.metrics import node_hours_by_use
 from cosimlib.ondemand.state import COMPUTE
@@ -288,7 +288,7 @@ def eviction_table(rows: np.ndarray) -> pd.DataFrame:
     return table.assign(action=action)
 
 
-@kernel
+@allocating_kernel
 def _containers(times: np.ndarray, idle: np.ndarray, start_up: float) -> np.ndarray:
     """Rows of job (−1), start, end, nodes, use: the useful time of containers.
 

@@ -11,7 +11,7 @@ from cosimlib.audit import (
     demand,
     demand_of_jobs,
 )
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 from cosimlib.timesharing.schedule import TimesharedSchedule
 
 
@@ -219,7 +219,7 @@ def _in_order(schedule: TimesharedSchedule, which: np.ndarray, *, ends_first: bo
     return Events(times[order], np.concatenate([jobs, jobs])[order], starts[order])
 
 
-@kernel
+@allocating_kernel
 def _first_overworked(
     first: np.ndarray,
     members: np.ndarray,
@@ -252,7 +252,7 @@ def _first_overworked(
     return -1, -1
 
 
-@kernel
+@allocating_kernel
 def _distinct(first: np.ndarray, members: np.ndarray, total_nodes: int) -> np.ndarray:
     """Whether each job's nodes are all different, and all of the system's."""
     fine = np.ones(first.size - 1, np.bool_)

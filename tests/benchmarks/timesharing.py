@@ -13,7 +13,7 @@ import numpy as np
 
 from cosimlab import twins
 from cosimlab.timesharing import simulate_batch
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.kernels.records import records
 from cosimlib.timesharing import kernel as loop
 from cosimlib.timesharing import maxmin, simulate_timesharing
@@ -75,7 +75,7 @@ def _after(workload: Workload, until: float) -> State:
     return sharing, run, lists
 
 
-@kernel
+@allocating_kernel
 def _events(
     sharing: maxmin.Sharing, run: np.record, lists: loop.Lists, noise: np.recarray, most: int
 ) -> int:

@@ -45,7 +45,7 @@ from cosimlib.elastic import (
     taken_jobs,
     wasted_cycles,
 )
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.schedule import Schedule
 from cosimlib.synthetic import shapes
 from cosimlib.system import System
@@ -591,7 +591,7 @@ def _strata(
     return chosen, fixed, stratum
 
 
-@kernel
+@allocating_kernel
 def _approach(features, chosen, fixed, stratum, swaps, rng):
     """Swap jobs within strata at random, wherever sums of features come no farther from 1.
 

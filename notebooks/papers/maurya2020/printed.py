@@ -13,7 +13,7 @@ import numpy as np
 from cosimlib.eviction import EvictionPlan, EvictionProblem
 from cosimlib.eviction.dynamic import check_memory
 from cosimlib.eviction.problem import APP, KILL, SYS
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel, kernel
 
 JOBS_PER_WORD = 32
 
@@ -35,7 +35,7 @@ def solve_as_printed(problem: EvictionProblem) -> EvictionPlan:
     return EvictionPlan.optimum(problem, "as printed", choices, time.perf_counter() - begin)
 
 
-@kernel
+@allocating_kernel
 def _algorithm_1(jn, loss, ta, ts, K, T, per_cell):  # noqa: N803
     """Choices (deadlines × jobs) by the listing's own lines and names; `T` deadlines from 0."""
     M = jn.sum()  # noqa: N806
@@ -73,7 +73,7 @@ def _algorithm_1(jn, loss, ta, ts, K, T, per_cell):  # noqa: N803
 
 
 @kernel
-def _argmin(a, least, last):
+def _argmin(a: np.ndarray, least: int, last: int) -> tuple[int, int]:
     """Nodes from `least` and time up to `last` of the least loss, then of the least time."""
     best, x, y = np.inf, 0, 0
     for n in range(least, a.shape[0]):

@@ -16,7 +16,7 @@ from cosimlib.batch import decisions, simulate_easy, simulate_fcfs
 from cosimlib.batch.decisions import InvalidDecisionError
 from cosimlib.batch.simulation import simulate
 from cosimlib.batch.state import State
-from cosimlib.kernels.jit import kernel
+from cosimlib.kernels.jit import allocating_kernel
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload
 from tests import agreement, pages
@@ -99,7 +99,7 @@ def test_fcfs_as_a_policy_is_fcfs(workload, nodes):
 
 @compiled
 @pytest.mark.skipif(not THOROUGH, reason="the loop is compiled anew for each")
-@pytest.mark.parametrize("compile_policy", [numba.njit, kernel], ids=["njit", "kernel"])
+@pytest.mark.parametrize("compile_policy", [numba.njit, allocating_kernel], ids=["njit", "kernel"])
 @pytest.mark.parametrize("policy", [every_other_time, first_fit, fcfs])
 def test_a_policy_does_the_same_compiled(policy, compile_policy):
     dispatcher = compile_policy(policy)

@@ -2,19 +2,33 @@
 
 import ast
 import importlib
+import inspect
 import os
 import pkgutil
 import resource
 import shutil
 import subprocess
 import sys
+import textwrap
+from typing import get_args, get_type_hints
 
+import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaRuntimeError
+from numba.core.runtime import _nrt_python, rtsys
 
 import cosimlab
 import cosimlib
-from cosimlib.kernels.jit import PACKAGE, SEEN_BY_KERNELS, Kernel, kernel
+import papers
+from cosimlib.kernels.jit import (
+    OPTIONS,
+    PACKAGE,
+    SEEN_BY_KERNELS,
+    Kernel,
+    allocating_kernel,
+    kernel,
+)
 from tests.suites import ROOT
 
 CALLED = """
@@ -68,6 +82,9 @@ print(cosimlib.__path__[0], cache_folder(), sep="|")
 """
 
 compiled = pytest.mark.compiled("nothing is compiled")
+
+DECORATORS = {"kernel", "allocating_kernel"}
+NUMBERS = {None, type(None), int, float, bool}
 
 
 @pytest.fixture
@@ -188,11 +205,12 @@ def test_on_a_full_disk_kernels_are_compiled_without_a_cache(house):
 
 
 def all_kernels():
-    """Every compiled function that a module of the two packages names, by its name."""
+    """Every compiled function that a module of the packages names, by its name."""
     found = {}
     for module in (
         *pkgutil.walk_packages(cosimlib.__path__, "cosimlib."),
         *pkgutil.walk_packages(cosimlab.__path__, "cosimlab."),
+        *pkgutil.walk_packages(papers.__path__, "papers."),
     ):
         if not module.name.endswith("__main__"):
             names = vars(importlib.import_module(module.name))
@@ -245,6 +263,81 @@ def test_a_kernel_is_compiled_once_for_all_constants_of_a_type():
     assert sorted(kinds) == [["int64", "bool", "int64"], ["int64", "bool", "omitted(default=0)"]]
 
 
+@compiled
+def test_a_kernel_that_makes_an_array_says_so():
+    @allocating_kernel
+    def doubled(values):
+        return (2 * values).sum()
+
+    @kernel
+    def tripled(values):
+        return (3 * values).sum()
+
+    assert doubled(np.array([1.0, 2.5])) == 7.0
+    with pytest.raises(NumbaRuntimeError, match="NRT required but not enabled"):
+        tripled(np.array([1.0, 2.5]))
+
+
+@compiled
+def test_arrays_of_the_caller_outlive_kernels_and_those_that_kernels_make_are_freed(
+    request,
+):
+    """References to the argument are as many as before, and what was made is no more."""
+
+    @kernel
+    def fill(values, value):
+        for place in range(values.size):
+            values[place] = value
+
+    @allocating_kernel
+    def total(values):
+        parts = np.empty(values.size)
+        fill(parts, 2.0)
+        fill(values, 1.0)
+        return parts.sum() + values[1:].sum()
+
+    _nrt_python.memsys_enable_stats()
+    request.addfinalizer(_nrt_python.memsys_disable_stats)
+    values = np.zeros(4)
+    before, held = rtsys.get_allocation_stats(), sys.getrefcount(values)
+    assert total(values) == 8.0 + 3.0
+    fill(values, 3.0)
+    after = rtsys.get_allocation_stats()
+    assert sys.getrefcount(values) == held
+    assert after.alloc > before.alloc
+    assert after.alloc - before.alloc == after.free - before.free
+
+
+@compiled
+def test_what_hands_arrays_back_or_calls_what_makes_them_is_an_allocating_kernel():
+    """A kernel that counts no references would leak such an array, or give it back too early."""
+    allocating = {one.py_func for one in all_kernels().values() if one.targetoptions == OPTIONS}
+    assert 40 < len(allocating) < 100
+    for name, one in all_kernels().items():
+        if one.py_func in allocating:
+            continue
+        hints = get_type_hints(one.py_func)
+        assert "return" in hints, name
+        kind = hints["return"]
+        assert set(get_args(kind) or [kind]) <= NUMBERS, f"{name} returns {kind}"
+        made = allocating & functions_called(one.py_func)
+        assert not made, f"{name} calls {[called.__name__ for called in made]}"
+
+
+def functions_called(function):
+    """Functions of kernels that a function calls by name."""
+    found = set()
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))):
+        if not isinstance(node, ast.Call):
+            continue
+        module, _, name = ast.unparse(node.func).rpartition(".")
+        names = vars(function.__globals__[module]) if module in function.__globals__ else {}
+        one = names.get(name) if module else function.__globals__.get(name)
+        if isinstance(one, Kernel):
+            found.add(one.py_func)
+    return found
+
+
 def test_a_kernel_computes_what_its_python_says():
     @kernel
     def triangle(n):
@@ -267,7 +360,7 @@ def test_what_kernels_see_of_other_files_is_part_of_the_folders_name():
             node
             for function in ast.walk(module)
             if isinstance(function, ast.FunctionDef)
-            and any(getattr(mark, "id", "") == "kernel" for mark in function.decorator_list)
+            and any(getattr(mark, "id", "") in DECORATORS for mark in function.decorator_list)
             for node in ast.walk(function)
             if isinstance(node, ast.Name)
         ]
@@ -280,4 +373,4 @@ def test_what_kernels_see_of_other_files_is_part_of_the_folders_name():
                 name = imported.asname or imported.name
                 source = ROOT / str(line.module).replace(".", "/")
                 files = {source.with_suffix(".py"), source / f"{imported.name}.py"}
-                assert name not in names - {"kernel"} or files & seen, f"{path}: {name}"
+                assert name not in names - DECORATORS or files & seen, f"{path}: {name}"
