@@ -106,15 +106,16 @@ def test_now_is_said_only_if_every_future_starts_the_job_at_once():
 
 
 def test_a_machine_that_is_held_more_than_once_is_not_larger_afterwards():
-    """Two running jobs hold twelve of eight nodes; a job of eight and one of four wait."""
+    """Three running jobs hold 18 of eight nodes, one none; a job of eight and one of four wait."""
     jobs = {
-        "submit_time": [0, 0, 5, 6],
-        "run_time": [100, 50, 10, 10],
-        "nodes": [6, 6, 8, 4],
-        "requested_time": [100, 50, 10, 10],
+        "submit_time": [0, 0, 0, 5, 6],
+        "run_time": [100, 50, 30, 10, 10],
+        "nodes": [6, 6, 6, 8, 4],
+        "requested_time": [100, 50, 30, 10, 10],
     }
-    workload = Workload(pd.DataFrame(jobs), "twice")
-    recorded = Schedule.from_starts(workload, cs.System.of(8), np.array([0.0, 0, 200, 200]), "held")
+    workload = Workload(pd.DataFrame(jobs), "thrice")
+    starts = np.array([0.0, 0, 0, 200, 200])
+    recorded = Schedule.from_starts(workload, cs.System.of(8), starts, "held")
     made = lab.forecast(recorded, 6.0, futures=2, run_times="exact", arrivals=False)
     assert made.starts.tolist() == [[100.0, 100.0], [110.0, 110.0]]
 

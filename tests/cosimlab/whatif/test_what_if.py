@@ -20,6 +20,7 @@ from cosimlab.whatif import (
 )
 from cosimlab.whatif.answer import _Replays, effect_of, method_error, size_text
 from cosimlab.whatif.changes import KINDS, change_of
+from cosimlab.whatif.comparing import pair_error
 from cosimlab.whatif.evidence import held_truth_of
 from cosimlab.whatif.record import start_latency
 from cosimlib.batch import simulate_conservative, simulate_easy, simulate_fcfs, simulate_first_fit
@@ -282,6 +283,14 @@ def test_jobs_without_a_start_are_left_out_and_counted(first_fit):
     assert len(answer.waits) == len(jobs) - 80 and 7 not in set(answer.waits["job"])
     with pytest.raises(InvalidWorkloadError, match="does not record when its jobs started"):
         what_if(with_fields(jobs, jobs=jobs.jobs.drop(columns="recorded_start")), nodes="+10%")
+
+
+def test_the_error_of_a_comparison_grows_with_the_effect_up_to_a_most():
+    assert pair_error(0.0, False, of_nodes=True) == pytest.approx(0.05)
+    assert pair_error(-0.5, False, of_nodes=True) == pytest.approx(0.05 + 0.4 * 0.5)
+    assert pair_error(0.4, False, of_nodes=False) == pytest.approx(0.15 + 0.5 * 0.4)
+    assert pair_error(9.0, False, of_nodes=True) == pair_error(9.0, False, of_nodes=False) == 0.42
+    assert pair_error(9.0, True, of_nodes=True) < 0.05
 
 
 def test_limits_have_an_interval(first_fit):

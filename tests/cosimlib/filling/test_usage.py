@@ -42,6 +42,15 @@ def test_what_containers_do_where_a_job_ends_early():
     assert node_seconds(save)[["computing", "overhead", "lost"]].tolist() == [480, 180, 0]
 
 
+def test_the_queue_is_full_until_fewer_jobs_wait_than_it_holds():
+    """Jobs of the whole machine start every two slots; of three, two at most wait."""
+    jobs = jobs_of(submit_time=[0, 0, 0], run_time=120, requested_time=120, nodes=NODES)
+    schedule = simulate_filling(jobs, System.of(NODES))
+    assert schedule.start_time.tolist() == [0, 120, 240]
+    ends = {depth: full_queue(schedule, depth) for depth in (0, 1, 2, 3, 100)}
+    assert ends == {0: (0, 240), 1: (0, 120), 2: (0, 60), 3: (0, 60), 100: (0, 60)}
+
+
 def test_saved_containers_are_useful_and_killed_ones_are_lost():
     """As above: 5 containers of a slot are saved; of two that may be killed one is, after 2."""
     a, kill = (

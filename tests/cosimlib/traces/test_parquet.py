@@ -120,3 +120,12 @@ def test_a_column_of_odd_values_is_a_workload_or_an_error_without_a_warning(tmp_
             assert len(read(path, verbose=False))
         except TraceError as error:
             assert str(path) in str(error)
+
+
+def test_labels_that_are_numbers_with_gaps_have_no_point(tmp_path):
+    """Pandas keeps whole numbers beside unknown ones as floats."""
+    table = pm100_table()
+    users = pd.Series([1001.0, np.nan] * len(table)).iloc[: len(table)].to_numpy()
+    table.assign(user_id=users).to_parquet(tmp_path / "gaps.parquet", index=False)
+    found = read_pm100(tmp_path / "gaps.parquet", verbose=False).jobs["user"]
+    assert found.dropna().unique().tolist() == ["1001"]
