@@ -1,12 +1,18 @@
 """How a command ends: its status, and one line for an error."""
 
 import argparse
+import io
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NoReturn
 
 INTERRUPTED = 130
 """Status of a command that was stopped by Ctrl-C, as shells have it."""
+
+COMMANDS = ("cosim-advise", "cosim-report", "cosim-slurm")
+"""Commands with a name of their own; the others are ``python -m cosimlab.NAME``."""
 
 
 class Arguments(argparse.ArgumentParser):
@@ -33,14 +39,52 @@ def status_of(name: str, work: Callable[[], int]) -> int:
         1 for an error, whose message goes to stderr; 130 if interrupted; 0 if whoever read the
         output, such as ``head``, has read enough.
     """
+    _write_any_character()
     try:
-        return work()
+        status = work()
+        # Here rather than at Python's end, where a reader that has gone away is an error.
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # Python would complain at its end.
         sys.stdout = None
         return 0
     except (OSError, ValueError, MemoryError, ImportError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        print(f"{name}: {words_of(error)}", file=sys.stderr)
         return 1
+
+
+def words_of(error: Exception) -> str:
+    """The message of an error; of one of the operating system, without its number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        reason = f"{error.strerror[0].lower()}{error.strerror[1:]}"
+        return f"{error.filename}: {reason}; give another path, or make this one usable"
+    if isinstance(error, MemoryError):
+        return f"memory is full ({error})" if str(error) else "memory is full"
+    return str(error)
+
+
+def _write_any_character() -> None:
+    """Let streams escape what their encoding lacks, such as a dash in ASCII."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say_interrupted_while_importing() -> None:
+    """Where Python was started for a command, let Ctrl-C during imports end it with one word."""
+    asked = (name for flag, name in pairwise(sys.orig_argv) if flag == "-m")
+    is_module = next(asked, "").startswith("cosimlab.")
+    if is_module or Path(next(iter(sys.argv), "")).name in COMMANDS:
+        sys.excepthook = _say_interrupted
+
+
+def _say_interrupted(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """Python's own words on an error that nobody has caught, but for Ctrl-C."""
+    if issubclass(kind, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)

@@ -24,7 +24,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ from cosimlab.ending import Arguments, status_of
 from cosimlib import checks as check
 from cosimlib.display import count, duration
 from cosimlib.extras import needed_by
-from cosimlib.files import check_writable, write_whole
+from cosimlib.files import check_page, write_whole
 from cosimlib.traces.hosts import fold_hosts
 from cosimlib.units import DAY, HOUR
 
@@ -201,7 +201,8 @@ def _once(chosen: argparse.Namespace) -> int:
     fine = chosen.user is None or USER.fullmatch(chosen.user) is not None
     check.that("--user", chosen.user, fine, "the name of a user")
     if chosen.html:
-        check_writable(Path(chosen.html))
+        check_page("--html", chosen.html, *chosen.files, chosen.model)
+        _drawing()
     advice = _advice(chosen)
     if chosen.commands and not advice.choice(_by(chosen)).possible:
         print(f"cosim-advise: {impossible(advice, _by(chosen))}", file=sys.stderr)
@@ -269,17 +270,22 @@ def _print(chosen: argparse.Namespace, advice: Advice) -> None:
         print(text_of(advice, by))
         if chosen.explain:
             print(f"\n{explanation(advice, by)}")
-    # Here rather than at Python's end, where a reader that has gone away is an error.
-    sys.stdout.flush()
+
+
+def _drawing() -> tuple[Callable[..., Any], Callable[..., str]]:
+    """What draws advice and makes a page of it.
+
+    It is loaded for `--html` alone: that takes as long as all the rest.
+    """
+    with needed_by("--html"):
+        from cosimlab.figures.eviction import plot_advice
+        from cosimlab.figures.publishing import page
+    return plot_advice, page
 
 
 def _write(advice: Advice, path: Path) -> None:
     """The spectrum as a page that needs no network."""
-    # Drawing is loaded for this alone: it takes as long as all the rest.
-    with needed_by("--html"):
-        from cosimlab.figures.eviction import plot_advice
-        from cosimlab.figures.publishing import page
-
+    plot_advice, page = _drawing()
     picture = plot_advice(
         spectrum_of(advice),
         nodes_needed=advice.nodes_needed,

@@ -28,8 +28,9 @@ from cosimlab.report.waits import log_section, starts_section, waits_section
 from cosimlab.whatif import question_of
 from cosimlib import checks as check
 from cosimlib.display import count
-from cosimlib.files import check_writable, write_whole
+from cosimlib.files import check_page, write_whole
 from cosimlib.system import System
+from cosimlib.traces.catalog import path_of
 from cosimlib.workload import Workload
 
 SECTIONS = (
@@ -313,7 +314,7 @@ def _report(given: argparse.Namespace) -> int:
     def say(line: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
 
-    check_writable(given.output)
+    check_page("--output", given.output, path_of(given.log))
     for text in given.what_if:
         question_of(text, "--what-if")
     say(f"opening {given.log}")

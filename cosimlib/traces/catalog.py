@@ -212,6 +212,14 @@ def find_trace(name: str, *, folder: str | Path | None = None) -> Path | None:
     return None
 
 
+def path_of(name_or_path: str | Path) -> Path | None:
+    """File of a log that is given as `load` takes it; None if it is not on this machine."""
+    if Path(name_or_path).is_file():
+        return Path(name_or_path)
+    known = known_name(str(name_or_path))
+    return None if known is None else find_trace(known)
+
+
 def known_name(name: str) -> str | None:
     """Key in `TRACES` of a name (any case) or a file name; None if there is none."""
     stem = _stem(name.strip())

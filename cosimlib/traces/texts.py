@@ -21,6 +21,7 @@ from pandas.api.types import is_datetime64_any_dtype, is_float_dtype, is_numeric
 
 from cosimlib import checks as check
 from cosimlib.extras import needed_by
+from cosimlib.files import check_readable
 from cosimlib.traces.account import TraceError, read_bytes, shortened
 from cosimlib.units import DAY, HOUR, MINUTE
 
@@ -348,8 +349,7 @@ def read_parquet(
     """
     with needed_by(f"reading {path.name}"):
         import pyarrow.parquet as parquet
-    if not path.is_file():
-        raise FileNotFoundError(f"no trace at {path}; give the path of a file")
+    check_readable(path, "a log")
     with parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
         missing = [column for column in needed if column not in names]

@@ -302,7 +302,7 @@ def test_the_command_converts_or_says_why_not(tmp_path):
     assert "x.csv: 5 jobs from 5 records" in done.stdout
     done = subprocess.run([*command, tmp_path / "no.swf", target], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.startswith("no trace at ")
+    assert done.stderr.startswith("convert: no trace at ")
 
 
 def test_an_index_is_a_column(tmp_path):
