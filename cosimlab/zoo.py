@@ -220,9 +220,9 @@ def _compare(options: argparse.Namespace) -> int:
     _check_places(options.out, places, read)
     for path in options.policy:
         register_from(path)
-    logs = zoo_logs(options.logs, cores_per_node=options.cores, nodes=options.nodes)
     if not options.logs and not _known_here():
         print(f"zoo: {NO_LOG}", file=sys.stderr, flush=True)
+    logs = zoo_logs(options.logs, cores_per_node=options.cores, nodes=options.nodes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SweepWarning)  # failures are said below, by policy
         runs = run_zoo(
@@ -231,13 +231,13 @@ def _compare(options: argparse.Namespace) -> int:
             executor="cores",
             folder=options.out / "cells",
         )
-    failed = failures(runs)
-    for line in failed:
-        print(f"zoo: {line}", file=sys.stderr)
     page_of_runs, table = places
     write_whole(page_of_runs, page(runs).encode())
     write_whole(table, runs.to_csv(index=False).encode())
     print(f"zoo: {runs['jobs'].count():,} of {len(runs):,} schedules; {page_of_runs} and zoo.csv")
+    failed = failures(runs)
+    for line in failed:
+        print(f"zoo: {line}", file=sys.stderr)
     return 1 if failed else 0
 
 
