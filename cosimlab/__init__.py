@@ -52,8 +52,8 @@ Rooms
 
 import lazy_loader
 
-from cosimlab.ending import say_interrupted_while_importing
+from cosimlab.interrupts import expect_interrupts
 from cosimlib import __version__ as __version__
 
-say_interrupted_while_importing()
+expect_interrupts()
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

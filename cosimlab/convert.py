@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cosimlab.ending import Arguments, status_of
+from cosimlab.ending import Arguments, check_counts, status_of
 from cosimlab.writers import write_batsim, write_csv, write_parquet
 from cosimlib import checks as check
 from cosimlib import traces
@@ -124,6 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _convert(chosen: argparse.Namespace) -> int:
+    check_counts(cores_per_node=chosen.cores)
     convert(chosen.source, chosen.target, unit=chosen.unit, cores_per_node=chosen.cores)
     return 0
 

@@ -4,15 +4,14 @@ import argparse
 import io
 import sys
 from collections.abc import Callable
-from itertools import pairwise
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
+
+from cosimlab.interrupts import say_interrupted
+from cosimlib import checks as check
+from cosimlib.system import MOST_NODES
 
 INTERRUPTED = 130
 """Status of a command that was stopped by Ctrl-C, as shells have it."""
-
-COMMANDS = ("cosim-advise", "cosim-report", "cosim-slurm")
-"""Commands with a name of their own; the others are ``python -m cosimlab.NAME``."""
 
 
 class Arguments(argparse.ArgumentParser):
@@ -46,7 +45,7 @@ def status_of(name: str, work: Callable[[], int]) -> int:
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        say_interrupted()
         return INTERRUPTED
     except BrokenPipeError:
         # Python would complain at its end.
@@ -55,6 +54,13 @@ def status_of(name: str, work: Callable[[], int]) -> int:
     except (OSError, ValueError, MemoryError, ImportError) as error:
         print(f"{name}: {words_of(error)}", file=sys.stderr)
         return 1
+
+
+def check_counts(**counts: int | None) -> None:
+    """Check the numbers of options such as `--nodes`, by their names; None was not given."""
+    for name, value in counts.items():
+        if value is not None:
+            check.whole(f"--{name.replace('_', '-')}", value, 1, MOST_NODES)
 
 
 def words_of(error: Exception) -> str:
@@ -72,19 +78,3 @@ def _write_any_character() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def say_interrupted_while_importing() -> None:
-    """Where Python was started for a command, let Ctrl-C during imports end it with one word."""
-    asked = (name for flag, name in pairwise(sys.orig_argv) if flag == "-m")
-    is_module = next(asked, "").startswith("cosimlab.")
-    if is_module or Path(next(iter(sys.argv), "")).name in COMMANDS:
-        sys.excepthook = _say_interrupted
-
-
-def _say_interrupted(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    """Python's own words on an error that nobody has caught, but for Ctrl-C."""
-    if issubclass(kind, KeyboardInterrupt):
-        print("interrupted", file=sys.stderr)
-    else:
-        sys.__excepthook__(kind, error, trace)

@@ -25,7 +25,7 @@ import pandas as pd
 
 from cosimlab.comparison.intervals import interval_level
 from cosimlab.comparison.run import PART
-from cosimlab.ending import Arguments, status_of
+from cosimlab.ending import Arguments, check_counts, status_of
 from cosimlab.folders import check_folder
 from cosimlab.sweep import SweepWarning, sweep
 from cosimlib import checks as check
@@ -215,6 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     """Write page and table; status 1 if a policy has failed."""
+    check_counts(nodes=options.nodes, cores=options.cores)
+    check.whole("--replicates", options.replicates, 2)
     read = [*filter(None, map(path_of, options.logs)), *options.policy]
     places = [options.out / name for name in ("zoo.md", "zoo.csv")]
     _check_places(options.out, places, read)

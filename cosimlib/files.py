@@ -40,7 +40,7 @@ def check_writable(path: str | Path, *sources: str | Path | None) -> None:
     """
     path = Path(path)
     target = _target(path)
-    for read in map(Path, filter(None, sources)):
+    for read in [Path(source) for source in sources if source is not None]:
         if target.is_file() and read.is_file() and target.samefile(read):
             raise check.ArgumentError(
                 f"{path}: the target is the source {read} itself, which would be overwritten; give "

@@ -47,6 +47,7 @@ from cosimlab.advise.text import (
 from cosimlab.ending import Arguments, status_of
 from cosimlib import checks as check
 from cosimlib.display import count, duration
+from cosimlib.eviction.problem import MOST_STEPS
 from cosimlib.extras import needed_by
 from cosimlib.files import check_page, write_whole
 from cosimlib.traces.hosts import fold_hosts
@@ -231,6 +232,11 @@ def _again(chosen: argparse.Namespace, pause: float) -> int:
 def _advice(chosen: argparse.Namespace) -> Advice:
     within = seconds_of(chosen.within, "--within")
     step = seconds_of(chosen.step, "--step", above=0)
+    by = _by(chosen)
+    steps = f"at most {MOST_STEPS:,} steps of --step, which is {chosen.step}; take a longer step"
+    check.that("--within", chosen.within, within / step <= MOST_STEPS, steps)
+    fine = by is None or by <= within
+    check.that("--by", chosen.by, fine, f"at most {chosen.within}, which is --within")
     model = None if chosen.model is None else read_model(chosen.model)
     check.whole("nodes", chosen.nodes, 1)
     return advise(
@@ -238,7 +244,7 @@ def _advice(chosen: argparse.Namespace) -> Advice:
         read_cluster(*chosen.files, now=chosen.now),
         within=within,
         step=step,
-        by=_by(chosen),
+        by=by,
         model=model,
         partition=chosen.partition,
         constraint=chosen.constraint,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cosimlab.ending import Arguments, status_of
+from cosimlab.ending import Arguments, check_counts, status_of
 from cosimlab.identify.identification import Identification, identify
 from cosimlab.identify.printed import UNITS
 from cosimlab.identify.witness import Witness
@@ -62,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _identify(chosen: argparse.Namespace) -> int:
     """Print what was found, and write what was asked for."""
+    check_counts(nodes=chosen.nodes)
     for written in filter(None, (chosen.figure, chosen.table)):
         check_writable(written, path_of(chosen.jobs))
     _check_figure(chosen.figure)

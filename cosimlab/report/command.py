@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cosimlab.ending import Arguments, status_of
+from cosimlab.ending import Arguments, check_counts, status_of
 from cosimlab.report.history import (
     change_section,
     months_section,
@@ -315,6 +315,7 @@ def _report(given: argparse.Namespace) -> int:
         print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
 
     check_page("--output", given.output, path_of(given.log))
+    check_counts(nodes=given.nodes, cores=given.cores)
     for text in given.what_if:
         question_of(text, "--what-if")
     say(f"opening {given.log}")

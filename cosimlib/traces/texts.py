@@ -80,6 +80,13 @@ class Texts:
         values = values.astype("string")
         return values.mask(values.isin(self.unknown))
 
+    def _written(self, column: str) -> pd.Series:
+        """The texts that stand in a column, such as "nan"; NA where it has none."""
+        texts = pd.Series(pd.NA, index=self.table.index, dtype="string")
+        values = self.table.get(column, texts)
+        is_text = not (is_numeric_dtype(values) or is_datetime64_any_dtype(values))
+        return values.astype("string") if is_text else texts
+
     def labels(self, column: str) -> pd.Series:
         """Texts, NA if unknown; whole numbers without a point."""
         values = self._values(column)
@@ -126,7 +133,7 @@ class Texts:
     def fine(self, column: str, fine: pd.Series, expected: str) -> None:
         """Raise an error for the first value that breaks a rule."""
         if not fine.all():
-            texts = self.labels(column).fillna("")
+            texts = self.labels(column).fillna(self._written(column)).fillna("")
             numbers = as_numbers(texts)
             self._check(
                 column, texts.astype("object").where(numbers.isna(), numbers), fine, expected
