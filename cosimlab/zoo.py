@@ -36,7 +36,7 @@ from cosimlib.files import check_readable, check_writable, write_whole
 from cosimlib.policies import SIMULATORS, Simulator
 from cosimlib.prepare import prepare_workload
 from cosimlib.traces import TRACES, find_trace
-from cosimlib.traces.catalog import path_of
+from cosimlib.traces.catalog import OPENB, path_of
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import Workload
 
@@ -88,8 +88,9 @@ def zoo_logs(names: Sequence[str] = (), **machine: int | None) -> dict[str, Work
 
 
 def _known_here() -> list[str]:
-    """Names of the known traces that are on this machine."""
-    return [name for name in TRACES if find_trace(name) is not None]
+    """Names of the known traces that are on this machine, without those of jobs on shared nodes."""
+    shared = {f"openb-{kind}" for kind in OPENB}
+    return [name for name in TRACES if name not in shared and find_trace(name) is not None]
 
 
 def run_zoo(
@@ -249,6 +250,9 @@ def _check_places(folder: Path, places: Sequence[Path], read: Sequence[str | Pat
     if folder.is_dir():
         for place in places:
             check_writable(place, *read)
+    else:
+        above = next(each for each in folder.absolute().parents if each.is_dir())
+        check_writable(above / "zoo.md")
 
 
 def failures(runs: pd.DataFrame) -> list[str]:

@@ -170,7 +170,7 @@ def _advise(chosen: argparse.Namespace) -> int:
     pause = None if chosen.watch is None else seconds_of(chosen.watch, "--watch", above=0)
     if pause is None:
         return _once(chosen)
-    for flag, wrong in (("-", "-" in chosen.files), ("--html", chosen.html)):
+    for flag, wrong in (("-", "-" in chosen.files), ("--html", chosen.html is not None)):
         check.that("--watch", chosen.watch, not wrong, f"no {flag} beside it")
     return _again(chosen, pause)
 
@@ -179,16 +179,20 @@ def _once(chosen: argparse.Namespace) -> int:
     if chosen.when is not None:
         # Simulators are loaded for this alone.
         from cosimlab.advise.when import forecast_of, when_text
+        from cosimlab.forecasting.forecast import MOST_HOURS
 
         for name in OF_ADVICE:
             unset = getattr(chosen, name) == parser().get_default(name)
             check.that("--when", chosen.when, unset, f"no --{name} beside it")
         check.whole("nodes", chosen.nodes, 1)
+        seconds = seconds_of(chosen.when, "--when", above=0)
+        fine = seconds <= MOST_HOURS * HOUR
+        check.that("--when", chosen.when, fine, f"at most {MOST_HOURS // 24}d")
         cluster = read_cluster(*chosen.files, now=chosen.now)
         made, notes = forecast_of(
             cluster,
             chosen.nodes,
-            seconds_of(chosen.when, "--when", above=0),
+            seconds,
             partition=chosen.partition,
             history=chosen.history,
             live=not chosen.files,
@@ -201,7 +205,7 @@ def _once(chosen: argparse.Namespace) -> int:
         check.that(f"--{name}", value, value is None or chosen.commands, "--commands beside it")
     fine = chosen.user is None or USER.fullmatch(chosen.user) is not None
     check.that("--user", chosen.user, fine, "the name of a user")
-    if chosen.html:
+    if chosen.html is not None:
         check_page("--html", chosen.html, *chosen.files, chosen.model)
         _drawing()
     advice = _advice(chosen)
@@ -209,7 +213,7 @@ def _once(chosen: argparse.Namespace) -> int:
         print(f"cosim-advise: {impossible(advice, _by(chosen))}", file=sys.stderr)
         return IMPOSSIBLE
     _print(chosen, advice)
-    if chosen.html:
+    if chosen.html is not None:
         _write(advice, Path(chosen.html))
     return 0 if advice.possible else IMPOSSIBLE
 

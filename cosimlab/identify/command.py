@@ -63,8 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _identify(chosen: argparse.Namespace) -> int:
     """Print what was found, and write what was asked for."""
     check_counts(nodes=chosen.nodes)
-    for written in filter(None, (chosen.figure, chosen.table)):
-        check_writable(written, path_of(chosen.jobs))
+    for written in (chosen.figure, chosen.table):
+        if written is not None:
+            check_writable(written, path_of(chosen.jobs))
+    fine = chosen.table is None or chosen.table != chosen.figure
+    check.that("--table", chosen.table, fine, "another file than that of --figure")
     _check_figure(chosen.figure)
     path = Path(chosen.jobs)
     workload = traces.load(chosen.jobs, verbose=False)
@@ -74,11 +77,11 @@ def _identify(chosen: argparse.Namespace) -> int:
         broken = str(error).removeprefix(f"{workload.name}: ")
         raise TraceError(f"{path}: {broken}") from error
     print(found)
-    if chosen.table:
+    if chosen.table is not None:
         write_whole(Path(chosen.table), found.table.to_csv(index=False).encode())
-    if chosen.figure and found.witness is not None:
+    if chosen.figure is not None and found.witness is not None:
         _write(found.witness, Path(chosen.figure))
-    elif chosen.figure:
+    elif chosen.figure is not None:
         print(f"{chosen.figure} is not written: there is no witness to draw")
     return 0 if found.exact else NO_RULE
 

@@ -316,6 +316,11 @@ def _report(given: argparse.Namespace) -> int:
 
     check_page("--output", given.output, path_of(given.log))
     check_counts(nodes=given.nodes, cores=given.cores)
+    check.whole("--seed", given.seed, 0)
+    for option, unit in (("memory", "GB"), ("bandwidth", "GB/s"), ("budget", "seconds")):
+        value = getattr(given, option)
+        if value is not None:
+            check.number(f"--{option}", value, above=0, kind=unit)
     for text in given.what_if:
         question_of(text, "--what-if")
     say(f"opening {given.log}")

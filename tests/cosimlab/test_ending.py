@@ -102,6 +102,36 @@ def test_a_page_with_the_name_of_something_else_is_refused_at_once(log, tmp_path
     assert not Path(wrong).exists()
 
 
+def test_options_are_checked_before_the_work_and_by_their_names(log, starts, tmp_path, capsys):
+    huge, page = "1" + "0" * 23, ["-o", str(tmp_path / "page.html")]
+    most = "expected a whole number from 1 to 1,099,511,627,776"
+    figure = str(tmp_path / "w.html")
+    for main, arguments, expected in (
+        (report.main, [str(log), "--nodes", huge], f"--nodes={huge}; {most}"),
+        (report.main, [str(log), "--cores", "0"], f"--cores=0; {most}"),
+        (report.main, [str(log), "--memory", "nan"], "--memory=nan; expected GB above 0"),
+        (report.main, [str(log), "--seed", "-1"], "--seed=-1; expected a whole number from 0"),
+        (identify.main, [str(starts), "--nodes", huge], f"--nodes={huge}; {most}"),
+        (
+            identify.main,
+            [str(starts), "--figure", figure, "--table", figure],
+            "expected another file than that of --figure",
+        ),
+        (zoo.main, [str(log), "--nodes", huge], f"--nodes={huge}; {most}"),
+        (zoo.main, [str(log), "--replicates", "1"], "--replicates=1; expected a whole number"),
+        (
+            convert.main,
+            [str(log), "new.csv", "--cores-per-node", "0"],
+            f"--cores-per-node=0; {most}",
+        ),
+        (convert.main, [str(log), str(tmp_path / "none" / "x.csv")], "there is no folder"),
+        (advise.main, ["2", *SAVED, "--when", "999d"], "--when='999d'; expected at most 366d"),
+    ):
+        given = [*arguments, *page] if main is report.main else arguments
+        assert main(given) == 1
+        assert expected in said(capsys)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_is_one_word(name, log, starts, monkeypatch, capsys):
     def stop(*_, **__):

@@ -209,6 +209,12 @@ def test_a_policy_that_fails_is_named_with_its_first_error(tmp_path, capsys, log
     assert (tmp_path / "out" / "zoo.md").is_file()
 
 
+def test_lists_of_jobs_that_share_nodes_are_no_logs_of_the_zoo(monkeypatch):
+    monkeypatch.setattr(zoo, "find_trace", lambda name: name)
+    names = zoo._known_here()
+    assert "KTH-SP2" in names and not [name for name in names if name.startswith("openb")]
+
+
 def test_the_command_says_that_there_is_no_log(tmp_path, capsys, logs, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(zoo, "find_trace", lambda name: None)
