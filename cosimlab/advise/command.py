@@ -272,7 +272,7 @@ def impossible(advice: Advice, deadline: float | None) -> str:
 def _print(chosen: argparse.Namespace, advice: Advice) -> None:
     by = _by(chosen)
     if chosen.json:
-        print(json.dumps(document_of(advice), indent=1, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(document_of(advice), indent=1, allow_nan=False))
     elif chosen.commands:
         lasts = seconds_of(chosen.duration or LASTS, "--duration", above=0)
         print("\n".join(commands_of(advice, by, lasts=lasts, user=chosen.user)))

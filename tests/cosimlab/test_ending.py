@@ -1,6 +1,7 @@
 """How commands end: outputs that are no inputs, errors of one line, Ctrl-C, and any encoding."""
 
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -200,6 +201,11 @@ def test_words_are_written_in_any_encoding(log, tmp_path):
     assert (done.returncode, page.is_file()) == (0, True), done.stderr
     done = run("cosimlab.advise", "2", *SAVED, **ascii_only)
     assert done.returncode == 0 and done.stdout.isascii()
+    named = Path(SAVED[0]).read_text(encoding="utf-8").replace('"example"', '"Zür–ich"')
+    queue = tmp_path / "squeue.json"
+    queue.write_text(named, encoding="utf-8")
+    done = run("cosimlab.advise", "2", queue, SAVED[1], "--json", **ascii_only)
+    assert json.loads(done.stdout)["cluster"] == "Zür–ich"
 
 
 def test_names_that_are_no_text_are_read_and_written(log, tmp_path):
