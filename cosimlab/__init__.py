@@ -52,6 +52,8 @@ Rooms
 
 import lazy_loader
 
+from cosimlab.interrupts import expect_interrupts
 from cosimlib import __version__ as __version__
 
+expect_interrupts()
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,7 +7,7 @@ COMMANDS = {
     "convert": "convert a job log into another format",
     "advise": "list jobs of a Slurm to stop, to free nodes by a deadline (also: cosim-advise)",
     "slurm": "your Slurm from its configuration: as recorded, and changed (also: cosim-slurm)",
-    "launch": "JupyterLab on copies of the notebooks",
+    "launch": "JupyterLab on copies of the notebooks (in a checkout only)",
     "app": "the explorers as web pages, without code",
 }
 
@@ -20,7 +20,10 @@ def text() -> str:
         "In Python or a notebook: import cosimlib as cs, import cosimlab as lab.\n"
         "Commands, each with --help:\n"
     )
-    after = "\nIn a checkout, make lists more commands. Begin with docs/start.md."
+    after = (
+        "\nIn a checkout, make lists more commands, and docs/start.md is where to begin; elsewhere "
+        "help(cosimlib)\nand help(cosimlab) list all names."
+    )
     return "\n".join([before, *lines, after])
 
 

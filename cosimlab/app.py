@@ -19,6 +19,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from cosimlab.ending import Arguments, status_of
 from cosimlab.folders import checkout
 from cosimlab.launch import open_address
 from cosimlib.extras import needed_by
@@ -33,7 +34,8 @@ try:
 except ImportError as error:
     if __name__ != "__main__":
         raise
-    sys.exit(str(error))
+    if not {"-h", "--help"} & {*sys.argv}:
+        sys.exit(str(error))
 
 FRONT_PAGE = Path(__file__).with_name("app.html")
 KERNEL = "cosimlib"
@@ -45,7 +47,6 @@ LAUNCHER = [
     "{connection_file}",
     "--log-level=ERROR",
 ]
-INTERRUPTED = 130
 OPTIONS = ("--Voila.auto_token=True",)
 OPENING = '<!doctype html><meta http-equiv="refresh" content="0; url={}">'
 """Page that leads a browser to the app: an address on a command line is seen by other users."""
@@ -54,17 +55,38 @@ OPENING = '<!doctype html><meta http-equiv="refresh" content="0; url={}">'
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve the explorers until interrupted; status 1 if they cannot be served."""
     options = list(sys.argv[1:] if arguments is None else arguments)
+    if {"-h", "--help"} & {*options}:
+        parser().print_help()
+        return 0
+    return status_of("app", partial(_serve, options))
+
+
+def parser() -> Arguments:
+    """Help of the command; all arguments are Voilà's."""
+    made = Arguments(
+        prog="python -m cosimlab.app",
+        usage="%(prog)s [-h] [--no-browser] [--port=NUMBER] [--ip=ADDRESS] [--token=WORD] ...",
+        description="Serve the explorers as web pages, without code, until Ctrl-C. Needs the extra "
+        'app: pip install "cosimlib[app]".',
+        epilog="Further arguments are passed on to Voila, the server; --help-all lists them. With "
+        "--preheat_kernel=True pages open sooner, and kernels need about 2.5 GB. Pictures of the "
+        "explorers are shown in a checkout only.",
+        allow_abbrev=False,
+    )
+    add = made.add_argument
+    add("--no-browser", action="store_true", help="print the address, and open no browser")
+    add("--port", metavar="NUMBER", help="port of this machine; default: 8866, or the next free")
+    add("--ip", metavar="ADDRESS", help="address at which it serves; default: this machine only")
+    add("--token", metavar="WORD", help="what visitors need; default: drawn at random")
+    return made
+
+
+def _serve(options: list[str]) -> int:
     if os.geteuid() == 0 and (address := open_address(options)):
         print(f"app: root must not serve at {address}; take another user", file=sys.stderr)
         return 1
-    try:
-        with needed_by("python -m cosimlab.app"):
-            server = _server()
-    except ImportError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    with needed_by("python -m cosimlab.app"):
+        server = _server()
     with tempfile.TemporaryDirectory(prefix="cosimlib-app-") as folder:
         pages, private = Path(folder) / "pages", Path(folder) / "private"
         write_pages(pages, private)

@@ -7,6 +7,7 @@ lose something.
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cosimlab.ending import Arguments, check_counts, status_of
 from cosimlab.writers import write_batsim, write_csv, write_parquet
 from cosimlib import checks as check
 from cosimlib import traces
-from cosimlib.traces.account import Account, TraceError
+from cosimlib.files import check_writable
+from cosimlib.traces.account import Account
+from cosimlib.traces.catalog import path_of
 from cosimlib.traces.records import AUTO, UNITS, Unit
 from cosimlib.traces.swf import FIELDS, LABELS, all_numbers, write_swf
 from cosimlib.workload import Workload
@@ -84,7 +88,7 @@ def convert(
     path = Path(target)
     ending = Path(path.name.removesuffix(".gz")).suffix
     check.choice("the target's ending", ending, WRITERS)
-    _check_target(source, path)
+    check_writable(path, path_of(source))
     write = WRITERS[ending]
     options: dict[str, Any] = {} if unit is None else {"unit": unit}
     if cores_per_node is not None and not (ending == ".swf" and _is_of_nodes(source)):
@@ -100,18 +104,6 @@ def convert(
     )
 
 
-def _check_target(source: str | Path, target: Path) -> None:
-    """Raise an error if the target is the source under whatever name."""
-    log = Path(source)
-    name = None if log.is_file() else traces.known_name(str(source))
-    found = traces.find_trace(name) if name else log
-    if found is not None and found.is_file() and target.is_file() and target.samefile(found):
-        raise ValueError(
-            f"{target}: the target is the source {source} itself, which would be overwritten; give "
-            "another name"
-        )
-
-
 def _is_of_nodes(source: str | Path) -> bool:
     """Whether the format of a log counts nodes, so that only the target counts processors."""
     path = Path(source)
@@ -121,19 +113,19 @@ def _is_of_nodes(source: str | Path) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; status 0 if the target was written, else 1."""
-    parser = argparse.ArgumentParser("python -m cosimlab.convert", description=__doc__)
+    parser = Arguments("python -m cosimlab.convert", description=__doc__)
     parser.add_argument("source", help="a log of any known format, or the name of a public trace")
     parser.add_argument("target", help=f"ends in {', '.join(WRITERS)}; .gz may follow")
     parser.add_argument("--unit", choices=(*UNITS, AUTO), help="what the jobs' nodes count")
     parser.add_argument(
         "--cores-per-node", type=int, dest="cores", help="processors per node, of SWF"
     )
-    chosen = parser.parse_args(arguments)
-    try:
-        convert(chosen.source, chosen.target, unit=chosen.unit, cores_per_node=chosen.cores)
-    except (OSError, TraceError, ValueError, ImportError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    return status_of("convert", partial(_convert, parser.parse_args(arguments)))
+
+
+def _convert(chosen: argparse.Namespace) -> int:
+    check_counts(cores_per_node=chosen.cores)
+    convert(chosen.source, chosen.target, unit=chosen.unit, cores_per_node=chosen.cores)
     return 0
 
 

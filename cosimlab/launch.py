@@ -11,8 +11,10 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from cosimlab.ending import Arguments, status_of
 from cosimlab.folders import FRONT_PAGE, checkout
 from cosimlib.files import write_whole
 
@@ -26,6 +28,26 @@ SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Copy the notebooks and start JupyterLab; status 1 if that is impossible."""
     options = list(sys.argv[1:] if arguments is None else arguments)
+    if {"-h", "--help"} & {*options}:
+        parser().print_help()
+        return 0
+    return status_of("lab", partial(_launch, options))
+
+
+def parser() -> Arguments:
+    """Help of the command; all arguments are JupyterLab's."""
+    return Arguments(
+        prog="python -m cosimlab.launch",
+        usage="%(prog)s [-h] [--no-browser] [--port=NUMBER] ...",
+        description="Open JupyterLab on copies of the notebooks, in the folder lab/. Needs a "
+        "checkout of cosimlib, where notebooks/ is, and the extra jupyter: pip install -e "
+        '".[jupyter]".',
+        epilog="Arguments are passed on to JupyterLab; --help-all lists them.",
+        allow_abbrev=False,
+    )
+
+
+def _launch(options: list[str]) -> int:
     root = checkout()
     if not (root / "notebooks" / FRONT_PAGE).is_file():
         return _complain(f"no notebooks/{FRONT_PAGE} in {root}; start in a checkout of cosimlib")

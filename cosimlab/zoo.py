@@ -14,7 +14,10 @@ import argparse
 import runpy
 import sys
 import time
+import traceback
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +25,18 @@ import pandas as pd
 
 from cosimlab.comparison.intervals import interval_level
 from cosimlab.comparison.run import PART
-from cosimlab.sweep import sweep
+from cosimlab.ending import Arguments, check_counts, status_of
+from cosimlab.folders import check_folder
+from cosimlab.sweep import SweepWarning, sweep
 from cosimlib import checks as check
 from cosimlib import metrics, synthetic
 from cosimlib.audit import audit
-from cosimlib.display import percent
-from cosimlib.files import write_whole
+from cosimlib.display import count, percent
+from cosimlib.files import check_readable, check_writable, write_whole
 from cosimlib.policies import SIMULATORS, Simulator
 from cosimlib.prepare import prepare_workload
 from cosimlib.traces import TRACES, find_trace
+from cosimlib.traces.catalog import OPENB, path_of
 from cosimlib.units import DAY, HOUR, WEEK
 from cosimlib.workload import Workload
 
@@ -55,6 +61,11 @@ MEASURES: dict[str, tuple[str, str | None, Callable[..., Any]]] = {
 }
 """Title, unit and function of a schedule; without a unit it is shown in percent, else by ratios."""
 
+NO_LOG = (
+    "no known trace in data/traces or COSIMLIB_TRACES: two synthetic logs instead; for a log of "
+    "yours, give its path"
+)
+
 RELATIVE = (
     f"The first row has {BASELINE}'s values: median and interval. Other rows are ratios to "
     f"{BASELINE} on the same replicate. **Bold**: all replicates agree that the policy is lower, "
@@ -70,10 +81,16 @@ def zoo_logs(names: Sequence[str] = (), **machine: int | None) -> dict[str, Work
     """
     one = len(names) == 1 or not any(machine.values())
     check.that("nodes or cores_per_node of logs", list(names), one, "one log")
-    found = names or [name for name in TRACES if find_trace(name) is not None]
+    found = names or _known_here()
     logs = [prepare_workload(name, **machine, estimates="none") for name in found]
     made = synthetic.with_estimates(synthetic.lublin(5_000, load=0.8)), synthetic.theta(5_000)
     return {log.name: synthetic.with_drawn_estimates(log) for log in logs or made}
+
+
+def _known_here() -> list[str]:
+    """Names of the known traces that are on this machine, without those of jobs on shared nodes."""
+    shared = {f"openb-{kind}" for kind in OPENB}
+    return [name for name in TRACES if name not in shared and find_trace(name) is not None]
 
 
 def run_zoo(
@@ -194,26 +211,98 @@ def _markdown(table: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare all policies on all logs; status 0 for success, 1 for an error."""
-    options = _parser().parse_args(arguments)
+    return status_of("zoo", partial(_compare, _parser().parse_args(arguments)))
+
+
+def _compare(options: argparse.Namespace) -> int:
+    """Write page and table; status 1 if a policy has failed."""
+    check_counts(nodes=options.nodes, cores=options.cores)
+    check.whole("--replicates", options.replicates, 2)
+    read = [*filter(None, map(path_of, options.logs)), *options.policy]
+    places = [options.out / name for name in ("zoo.md", "zoo.csv")]
+    _check_places(options.out, places, read)
+    for path in options.policy:
+        register_from(path)
+    if not options.logs and not _known_here():
+        print(f"zoo: {NO_LOG}", file=sys.stderr, flush=True)
+    logs = zoo_logs(options.logs, cores_per_node=options.cores, nodes=options.nodes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SweepWarning)  # failures are said below, by policy
+        runs = run_zoo(
+            logs,
+            replicates=options.replicates,
+            executor="cores",
+            folder=options.out / "cells",
+        )
+    page_of_runs, table = places
+    write_whole(page_of_runs, page(runs).encode())
+    write_whole(table, runs.to_csv(index=False).encode())
+    print(f"zoo: {runs['jobs'].count():,} of {len(runs):,} schedules; {page_of_runs} and zoo.csv")
+    failed = failures(runs)
+    for line in failed:
+        print(f"zoo: {line}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _check_places(folder: Path, places: Sequence[Path], read: Sequence[str | Path]) -> None:
+    """Refuse a folder that cannot be one, and results in the place of what is read."""
+    check_folder("--out", folder)
+    if folder.is_dir():
+        for place in places:
+            check_writable(place, *read)
+    else:
+        above = next(each for each in folder.absolute().parents if each.is_dir())
+        check_writable(above / "zoo.md")
+
+
+def failures(runs: pd.DataFrame) -> list[str]:
+    """A line for each policy that failed: how often, and its first error."""
+    if "error" not in runs:
+        return []
+    lines = []
+    for policy, part in runs.groupby("policy", sort=False):
+        errors = part["error"].dropna()
+        if len(errors):
+            first = part.loc[errors.index[0]]
+            lines.append(
+                f"policy {policy!r} failed on {len(errors)} of {count(len(part), 'replicate')}, "
+                f"first on {first['log']}: {' '.join(str(errors.iloc[0]).split())}"
+            )
+    return lines
+
+
+def register_from(path: str | Path) -> None:
+    """Run a file of Python that registers policies.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be run, or registers no policy; names file and line.
+    """
+    check_readable(path, "a file of Python that registers a policy")
+    before = dict(SIMULATORS)
     try:
-        for path in options.policy:
-            runpy.run_path(path)
-        logs = zoo_logs(options.logs, cores_per_node=options.cores, nodes=options.nodes)
-        place = {"executor": "cores", "folder": options.out / "cells"}
-        runs = run_zoo(logs, replicates=options.replicates, **place)
-        write_whole(options.out / "zoo.md", page(runs).encode())
-        write_whole(options.out / "zoo.csv", runs.to_csv(index=False).encode())
-    except (ImportError, OSError, ValueError) as error:
-        print(f"zoo: {error}", file=sys.stderr)
-        return 1
-    done = f"{runs['jobs'].count():,} of {len(runs):,} schedules"
-    print(f"zoo: {done}; {options.out / 'zoo.md'} and zoo.csv")
-    return 0
+        runpy.run_path(str(path))
+    except SyntaxError as error:
+        where = error.filename or path
+        raise ValueError(f"{where}, line {error.lineno}: no Python, {error.msg}") from error
+    except Exception as error:  # whatever the file does
+        lines = [
+            at.lineno
+            for at in traceback.extract_tb(error.__traceback__)
+            if at.filename == str(path)
+        ]
+        where = f"{path}, line {lines[-1]}" if lines else str(path)
+        raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+    if dict(SIMULATORS) == before:
+        raise ValueError(
+            f"{path}: registers no policy; expected cosimlib.register, as docs/own-policy.md has it"
+        )
 
 
 def _parser() -> argparse.ArgumentParser:
     """What the command line may say."""
-    parser = argparse.ArgumentParser(prog="python -m cosimlab.zoo", description=main.__doc__)
+    parser = Arguments(prog="python -m cosimlab.zoo", description=main.__doc__)
     add = parser.add_argument
     add("logs", nargs="*", metavar="LOG", help="traces by name or path; default: all that are here")
     add("--policy", action="append", default=[], metavar="FILE.py", help="registers more policies")

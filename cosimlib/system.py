@@ -17,6 +17,8 @@ from cosimlib.display import UNKNOWN, Displayed, Facts, count
 
 MOST_GPUS = 62
 """GPUs per node at most: a set of them is one whole number."""
+MOST_NODES = 2**40
+"""Nodes of a partition at most."""
 LEAST_CORES = 0.001
 """Jobs take thousandths of a core."""
 MOST_CORES, MOST_MEMORY = 2**40, 2**32
@@ -119,7 +121,7 @@ class System(Displayed):
         if not self.partitions:
             raise ValueError(f"{self.name}: a system has at least one partition; got none")
         for partition, nodes in self.partitions.items():
-            check.whole(f"partitions[{partition!r}]", nodes, 1, where=self.name)
+            _check_nodes(f"partitions[{partition!r}]", nodes, self.name)
         quantities = ("cores_per_node", "memory_per_node", "aggregate_bandwidth", "node_bandwidth")
         for quantity in quantities:
             value = getattr(self, quantity)
@@ -145,7 +147,7 @@ class System(Displayed):
         if (nodes is None) == (not partitions):
             raise ValueError("expected either a number of nodes or named partitions")
         if nodes is not None:
-            check.whole("nodes", nodes, 1)
+            _check_nodes("nodes", nodes)
             return cls(f"{nodes} nodes", {"main": nodes})
         return cls("+".join(partitions), partitions)
 
@@ -223,6 +225,12 @@ class System(Displayed):
             self.node_bandwidth,
             self.node_types,
         )
+
+
+def _check_nodes(name: str, nodes: int, where: str = "") -> None:
+    """Check a number of nodes; sums over them must stay whole numbers that arrays hold."""
+    check.whole(name, nodes, 1, where=where)
+    check.that(name, nodes, nodes <= MOST_NODES, f"at most {MOST_NODES:,} nodes", where=where)
 
 
 def _types_of(table: pd.DataFrame) -> list[NodeType]:

@@ -270,7 +270,7 @@ def _only(table: Mapping[str, Any], known: Any, where: str) -> None:
     """Raise an error for the first key that is not known: it may be misspelled."""
     for key in table:
         if key not in known:
-            raise ValueError(f"{where}: no key {key!r}; expected {', '.join(known)}")
+            raise ValueError(f"{where}: unknown key {key!r}; expected {', '.join(known)}")
 
 
 def seconds_of(value: object, name: str, *, above: float | None = None) -> float:

@@ -29,6 +29,7 @@ from cosimlab.advise.slurm import (
 )
 from cosimlib import checks as check
 from cosimlib.display import Displayed, Facts, count
+from cosimlib.files import STANDARD_INPUT
 from cosimlib.traces.account import TraceError, read_bytes
 from cosimlib.traces.texts import label, read_json
 
@@ -137,6 +138,12 @@ def read_cluster(*sources: str | Path, now: float | None = None) -> Cluster:
     """
     if now is not None:
         check.number("now", now, above=EARLIEST, below=LATEST, kind="seconds since 1970,")
+    inputs = [source for source in sources if str(source) == STANDARD_INPUT]
+    if len(inputs) > 1:
+        raise TraceError(
+            "standard input is given twice, and can be read only once; save one of the outputs "
+            "in a file, and name that"
+        )
     texts = [_loaded(source) for source in sources] or [_asked(name) for name in COMMANDS]
     found: dict[str, Printed] = {}
     for path, data, recorded_at in texts:
@@ -201,7 +208,7 @@ def _doubts(jobs: pd.DataFrame, now: float, by_file: bool) -> list[str]:
 
 def _loaded(source: str | Path) -> tuple[Path, bytes, float]:
     """A saved output, and the time of its file."""
-    if str(source) == "-":
+    if str(source) == STANDARD_INPUT:
         return Path("standard input"), sys.stdin.buffer.read(), time.time()
     path = Path(source)
     try:

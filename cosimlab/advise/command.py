@@ -24,7 +24,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,8 +47,9 @@ from cosimlab.advise.text import (
 from cosimlab.ending import Arguments, status_of
 from cosimlib import checks as check
 from cosimlib.display import count, duration
+from cosimlib.eviction.problem import MOST_STEPS
 from cosimlib.extras import needed_by
-from cosimlib.files import check_writable, write_whole
+from cosimlib.files import check_page, write_whole
 from cosimlib.traces.hosts import fold_hosts
 from cosimlib.units import DAY, HOUR
 
@@ -169,7 +170,7 @@ def _advise(chosen: argparse.Namespace) -> int:
     pause = None if chosen.watch is None else seconds_of(chosen.watch, "--watch", above=0)
     if pause is None:
         return _once(chosen)
-    for flag, wrong in (("-", "-" in chosen.files), ("--html", chosen.html)):
+    for flag, wrong in (("-", "-" in chosen.files), ("--html", chosen.html is not None)):
         check.that("--watch", chosen.watch, not wrong, f"no {flag} beside it")
     return _again(chosen, pause)
 
@@ -178,16 +179,20 @@ def _once(chosen: argparse.Namespace) -> int:
     if chosen.when is not None:
         # Simulators are loaded for this alone.
         from cosimlab.advise.when import forecast_of, when_text
+        from cosimlab.forecasting.forecast import MOST_HOURS
 
         for name in OF_ADVICE:
             unset = getattr(chosen, name) == parser().get_default(name)
             check.that("--when", chosen.when, unset, f"no --{name} beside it")
         check.whole("nodes", chosen.nodes, 1)
+        seconds = seconds_of(chosen.when, "--when", above=0)
+        fine = seconds <= MOST_HOURS * HOUR
+        check.that("--when", chosen.when, fine, f"at most {MOST_HOURS // 24}d")
         cluster = read_cluster(*chosen.files, now=chosen.now)
         made, notes = forecast_of(
             cluster,
             chosen.nodes,
-            seconds_of(chosen.when, "--when", above=0),
+            seconds,
             partition=chosen.partition,
             history=chosen.history,
             live=not chosen.files,
@@ -200,14 +205,15 @@ def _once(chosen: argparse.Namespace) -> int:
         check.that(f"--{name}", value, value is None or chosen.commands, "--commands beside it")
     fine = chosen.user is None or USER.fullmatch(chosen.user) is not None
     check.that("--user", chosen.user, fine, "the name of a user")
-    if chosen.html:
-        check_writable(Path(chosen.html))
+    if chosen.html is not None:
+        check_page("--html", chosen.html, *chosen.files, chosen.model)
+        _drawing()
     advice = _advice(chosen)
     if chosen.commands and not advice.choice(_by(chosen)).possible:
         print(f"cosim-advise: {impossible(advice, _by(chosen))}", file=sys.stderr)
         return IMPOSSIBLE
     _print(chosen, advice)
-    if chosen.html:
+    if chosen.html is not None:
         _write(advice, Path(chosen.html))
     return 0 if advice.possible else IMPOSSIBLE
 
@@ -230,6 +236,11 @@ def _again(chosen: argparse.Namespace, pause: float) -> int:
 def _advice(chosen: argparse.Namespace) -> Advice:
     within = seconds_of(chosen.within, "--within")
     step = seconds_of(chosen.step, "--step", above=0)
+    by = _by(chosen)
+    steps = f"at most {MOST_STEPS:,} steps of --step, which is {chosen.step}; take a longer step"
+    check.that("--within", chosen.within, within / step <= MOST_STEPS, steps)
+    fine = by is None or by <= within
+    check.that("--by", chosen.by, fine, f"at most {chosen.within}, which is --within")
     model = None if chosen.model is None else read_model(chosen.model)
     check.whole("nodes", chosen.nodes, 1)
     return advise(
@@ -237,7 +248,7 @@ def _advice(chosen: argparse.Namespace) -> Advice:
         read_cluster(*chosen.files, now=chosen.now),
         within=within,
         step=step,
-        by=_by(chosen),
+        by=by,
         model=model,
         partition=chosen.partition,
         constraint=chosen.constraint,
@@ -261,7 +272,7 @@ def impossible(advice: Advice, deadline: float | None) -> str:
 def _print(chosen: argparse.Namespace, advice: Advice) -> None:
     by = _by(chosen)
     if chosen.json:
-        print(json.dumps(document_of(advice), indent=1, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(document_of(advice), indent=1, allow_nan=False))
     elif chosen.commands:
         lasts = seconds_of(chosen.duration or LASTS, "--duration", above=0)
         print("\n".join(commands_of(advice, by, lasts=lasts, user=chosen.user)))
@@ -269,17 +280,22 @@ def _print(chosen: argparse.Namespace, advice: Advice) -> None:
         print(text_of(advice, by))
         if chosen.explain:
             print(f"\n{explanation(advice, by)}")
-    # Here rather than at Python's end, where a reader that has gone away is an error.
-    sys.stdout.flush()
+
+
+def _drawing() -> tuple[Callable[..., Any], Callable[..., str]]:
+    """What draws advice and makes a page of it.
+
+    It is loaded for `--html` alone: that takes as long as all the rest.
+    """
+    with needed_by("--html"):
+        from cosimlab.figures.eviction import plot_advice
+        from cosimlab.figures.publishing import page
+    return plot_advice, page
 
 
 def _write(advice: Advice, path: Path) -> None:
     """The spectrum as a page that needs no network."""
-    # Drawing is loaded for this alone: it takes as long as all the rest.
-    with needed_by("--html"):
-        from cosimlab.figures.eviction import plot_advice
-        from cosimlab.figures.publishing import page
-
+    plot_advice, page = _drawing()
     picture = plot_advice(
         spectrum_of(advice),
         nodes_needed=advice.nodes_needed,

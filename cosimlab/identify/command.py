@@ -1,24 +1,27 @@
 """Which rule made a schedule: ``python -m cosimlab.identify jobs.csv --nodes 128``."""
 
 import argparse
-import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from cosimlab.figures import plot_witness
-from cosimlab.figures.publishing import CaptionedFigure
-from cosimlab.identify.identification import identify
+from cosimlab.ending import Arguments, check_counts, status_of
+from cosimlab.identify.identification import Identification, identify
 from cosimlab.identify.printed import UNITS
+from cosimlab.identify.witness import Witness
 from cosimlib import checks as check
 from cosimlib import traces
 from cosimlib.display import count
 from cosimlib.extras import needed_by
-from cosimlib.files import check_writable
+from cosimlib.files import check_writable, write_whole
 from cosimlib.system import System
 from cosimlib.traces import TraceError
 from cosimlib.traces.account import read_bytes
+from cosimlib.traces.catalog import path_of
 from cosimlib.traces.columns import FORMAT, NEEDED
 from cosimlib.traces.texts import is_parquet, read_csv
 from cosimlib.units import LATEST
@@ -27,71 +30,102 @@ from cosimlib.workload import InvalidWorkloadError, Workload
 STARTS = "start_time"
 """The column of starts, if no other one is named."""
 
+NO_RULE = 3
+"""Status where it is none of the rules."""
+
 PAGE, IMAGES = ".html", (".png", ".pdf", ".svg", ".jpg", ".webp")
 """Endings of figures: a page, or an image, which Kaleido writes."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; status 0 if a rule was named, 3 if it is none of them, 1 for an error."""
-    parser = argparse.ArgumentParser("python -m cosimlab.identify", description=__doc__)
-    parser.add_argument(
+def parser() -> argparse.ArgumentParser:
+    """Arguments of the command line."""
+    made = Arguments("python -m cosimlab.identify", description=__doc__)
+    add = made.add_argument
+    add(
         "jobs",
         help="a CSV with submit_time, run_time, requested_time (seconds), nodes and the starts, or "
         "a log of any format with starts",
     )
-    parser.add_argument("--starts", help=f"column of starts, by default {STARTS}")
-    parser.add_argument("--nodes", type=int, help="nodes of the machine")
-    parser.add_argument("--precision", type=float, help="seconds to which starts are known")
-    parser.add_argument("--rules", nargs="+", help="names of rules, by default all")
-    parser.add_argument("--figure", help="where to write the witness: .html, .png, .pdf or .svg")
-    parser.add_argument("--table", help="where to write the shares of all rules, as CSV")
-    chosen = parser.parse_args(arguments)
-    path, name = Path(chosen.jobs), ""
+    add("--starts", help=f"column of starts, by default {STARTS}")
+    add("--nodes", type=int, help="nodes of the machine")
+    add("--precision", type=float, help="seconds to which starts are known")
+    add("--rules", nargs="+", help="names of rules, by default all")
+    add("--figure", help="where to write the witness: .html, .png, .pdf or .svg")
+    add("--table", help="where to write the shares of all rules, as CSV")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; status 0 if a rule was named, 3 if it is none of them, 1 for an error."""
+    return status_of("identify", partial(_identify, parser().parse_args(arguments)))
+
+
+def _identify(chosen: argparse.Namespace) -> int:
+    """Print what was found, and write what was asked for."""
+    check_counts(nodes=chosen.nodes)
+    for written in (chosen.figure, chosen.table):
+        if written is not None:
+            check_writable(written, path_of(chosen.jobs))
+    fine = chosen.table is None or chosen.table != chosen.figure
+    check.that("--table", chosen.table, fine, "another file than that of --figure")
+    _check_figure(chosen.figure)
+    path = Path(chosen.jobs)
+    workload = traces.load(chosen.jobs, verbose=False)
     try:
-        for written in filter(None, (chosen.figure, chosen.table)):
-            check_writable(Path(written))
-        _check_ending(chosen.figure)
-        workload = traces.load(chosen.jobs, verbose=False)
-        name = workload.name
-        system = _machine(path, workload, chosen.nodes)
-        column = _column_of_starts(path, workload, chosen.starts)
-        _check_jobs(path, workload, system, column, chosen.precision)
-        starts = None if column is None else workload.jobs[column]
-        found = identify(
-            workload, starts, system=system, rules=chosen.rules, precision=chosen.precision
-        )
-        print(found)
-        if chosen.table:
-            found.table.to_csv(chosen.table, index=False)
-        if chosen.figure and found.witness is not None:
-            _write(plot_witness(found.witness), Path(chosen.figure))
-        elif chosen.figure:
-            print(f"{chosen.figure} is not written: there is no witness to draw")
+        found = _found(path, workload, chosen)
     except InvalidWorkloadError as error:
-        print(f"{path}: {str(error).removeprefix(f'{name}: ')}", file=sys.stderr)
-        return 1
-    except (OSError, TraceError, ValueError, ImportError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0 if found.exact else 3
+        broken = str(error).removeprefix(f"{workload.name}: ")
+        raise TraceError(f"{path}: {broken}") from error
+    print(found)
+    if chosen.table is not None:
+        write_whole(Path(chosen.table), found.table.to_csv(index=False).encode())
+    if chosen.figure is not None and found.witness is not None:
+        _write(found.witness, Path(chosen.figure))
+    elif chosen.figure is not None:
+        print(f"{chosen.figure} is not written: there is no witness to draw")
+    return 0 if found.exact else NO_RULE
 
 
-def _check_ending(figure: str | None) -> None:
-    """Raise an error for the name of a figure that has another ending than figures have."""
-    ending = Path(figure or PAGE).suffix.lower()
+def _found(path: Path, workload: Workload, chosen: argparse.Namespace) -> Identification:
+    """The rules of the starts of a log that is read."""
+    system = _machine(path, workload, chosen.nodes)
+    column = _column_of_starts(path, workload, chosen.starts)
+    _check_jobs(path, workload, system, column, chosen.precision)
+    starts = None if column is None else workload.jobs[column]
+    return identify(workload, starts, system=system, rules=chosen.rules, precision=chosen.precision)
+
+
+def _check_figure(figure: str | None) -> None:
+    """Refuse a figure that cannot be drawn: its name has another ending, or an extra is missing."""
+    if figure is None:
+        return
+    ending = Path(figure).suffix.lower()
     expected = f"a name that ends in {PAGE}, {', '.join(IMAGES[:-1])} or {IMAGES[-1]}"
-    check.that("figure", figure, ending in (PAGE, *IMAGES) or figure is None, expected)
+    check.that("--figure", figure, ending in (PAGE, *IMAGES), expected)
+    _drawing()
     if ending in IMAGES:
         with needed_by(f"a figure in {ending}"):
             import kaleido  # noqa: F401  Plotly needs it
 
 
-def _write(figure: CaptionedFigure, path: Path) -> None:
+def _drawing() -> Callable[[Witness], Any]:
+    """What draws a witness; it is loaded for `--figure` alone, and needs an extra."""
+    with needed_by("--figure"):
+        from cosimlab.figures.gantt import plot_witness
+    return plot_witness
+
+
+def _write(witness: Witness, path: Path) -> None:
     """Write a figure as a page or as an image, as the ending says."""
-    if path.suffix.lower() == PAGE:
-        figure.write_html(path)
-    else:
-        figure.write_image(path, scale=2)
+    figure = _drawing()(witness)
+    # Plotly itself would leave half a file where it fails.
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / path.name
+        if path.suffix.lower() == PAGE:
+            figure.write_html(made)
+        else:
+            figure.write_image(made, scale=2)
+        write_whole(path, made.read_bytes())
 
 
 def _machine(path: Path, workload: Workload, nodes: int | None) -> System:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cosimlab.ending import Arguments, status_of
+from cosimlab.ending import Arguments, check_counts, status_of
 from cosimlab.report.history import (
     change_section,
     months_section,
@@ -28,8 +28,9 @@ from cosimlab.report.waits import log_section, starts_section, waits_section
 from cosimlab.whatif import question_of
 from cosimlib import checks as check
 from cosimlib.display import count
-from cosimlib.files import check_writable, write_whole
+from cosimlib.files import check_page, write_whole
 from cosimlib.system import System
+from cosimlib.traces.catalog import path_of
 from cosimlib.workload import Workload
 
 SECTIONS = (
@@ -313,7 +314,13 @@ def _report(given: argparse.Namespace) -> int:
     def say(line: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
 
-    check_writable(given.output)
+    check_page("--output", given.output, path_of(given.log))
+    check_counts(nodes=given.nodes, cores=given.cores)
+    check.whole("--seed", given.seed, 0)
+    for option, unit in (("memory", "GB"), ("bandwidth", "GB/s"), ("budget", "seconds")):
+        value = getattr(given, option)
+        if value is not None:
+            check.number(f"--{option}", value, above=0, kind=unit)
     for text in given.what_if:
         question_of(text, "--what-if")
     say(f"opening {given.log}")

@@ -6,7 +6,8 @@ machine of assumed size there is no number: what is free on it, and thus why job
 assumed, too.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -25,7 +26,7 @@ from cosimlab.report.page import capital, panels_chart
 from cosimlab.report.waits import CAUSES, causes_of, period_of, use_interval, wait_interval
 from cosimlab.whatif import Reason, WhatIf, compare_answers, question_of, rules, what_if
 from cosimlab.whatif.answer import size_text
-from cosimlab.whatif.changes import largest_user
+from cosimlab.whatif.changes import change_of, largest_user
 from cosimlab.whatif.evidence import NO_HELP_WAS_FALSE, ORDERED, held_on_such_logs
 from cosimlab.whatif.reasons import HELD, NO_HELP
 from cosimlib.display import count, duration, durations, percent
@@ -166,6 +167,7 @@ def changes(log: Log, asked: Sequence[str] = ()) -> Changes:
     ValueError
         If a change cannot be made to this log, as it has no such user.
     """
+    _check_asked(log, asked)
     title = "What if" if asked else "What would help most"
     lack = _lack_of(log)
     if lack is not None:
@@ -183,6 +185,29 @@ def changes(log: Log, asked: Sequence[str] = ()) -> Changes:
     return _ranked(title, answers, log, bool(asked))
 
 
+def _check_asked(log: Log, asked: Sequence[str]) -> None:
+    """Refuse changes that cannot be made to this log, also where it is open what they bring."""
+    jobs, machine = log.schedule.workload, log.schedule.system
+    for text in asked:
+        question = question_of(text)
+        if "nodes" in question and "machine" in log.lacks:
+            continue
+        values = [question.get(name) for name in ("nodes", "limit", "without", "run_time")]
+        with _named(text):
+            change_of(jobs, machine, *values)
+
+
+@contextmanager
+def _named(text: str) -> Iterator[None]:
+    """Name the change in errors of its values, not in those of the log."""
+    try:
+        yield
+    except InvalidWorkloadError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"--what-if {text}: {error}") from error
+
+
 def _answers(log: Log, asked: Sequence[str]) -> list[WhatIf]:
     """Answers to what was asked, or else to the usual changes that change anything.
 
@@ -190,12 +215,8 @@ def _answers(log: Log, asked: Sequence[str]) -> list[WhatIf]:
     """
     answers: list[WhatIf] = []
     for text in asked or _usual(log):
-        try:
+        with _named(text):
             answer = what_if(log.schedule, seed=log.seed, **question_of(text))
-        except InvalidWorkloadError:
-            raise
-        except ValueError as error:
-            raise ValueError(f"--what-if {text}: {error}") from error
         if answer.unchanged:
             if asked:
                 why = _in_units(answer.unchanged, log)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -163,7 +163,16 @@ def question_of(text: str, name: str = "what_if") -> dict[str, Any]:
     check.that(name, text, kind in QUESTIONS, ", ".join(QUESTIONS.values()))
     found = _value_of(kind, value)
     check.that(name, text, found is not None, QUESTIONS[kind])
+    if kind in POSSIBLE:
+        is_possible, expected = POSSIBLE[kind]
+        values = found.values() if isinstance(found, dict) else [found]
+        check.that(name, text, all(map(is_possible, values)), expected)
     return {kind: found}
+
+
+def _leaves_nodes(nodes: int | str) -> bool:
+    """Whether a number or a share of nodes leaves any."""
+    return _share(nodes) > -1 if isinstance(nodes, str) else nodes >= 1
 
 
 def _value_of(kind: str, value: str) -> Any:
@@ -258,15 +267,28 @@ def _share(nodes: str) -> float:
     return share if matched[1] == "+" else -share
 
 
+def _seconds(limit: str) -> float:
+    """Seconds of a text such as "24h"."""
+    matched = LENGTH_TEXT.fullmatch(limit)
+    assert matched is not None
+    return float(matched[1]) * LENGTHS[matched[2]]
+
+
+POSSIBLE: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "nodes": (_leaves_nodes, "at least one node afterwards"),
+    "limit": (lambda limit: 0 < _seconds(limit) < np.inf, "a limit above 0"),
+    "run_time": (lambda factor: 0 < factor < np.inf, "a factor above 0"),
+}
+"""Kinds of changes that no log allows with some values: the test of a value, what is expected."""
+
+
 def _limit_of(limit: Any, texts: list[str]) -> float:
     """The longest run time, seconds."""
     if limit is None:
         return np.inf
     if isinstance(limit, str):
-        matched = LENGTH_TEXT.fullmatch(limit)
-        check.that("limit", limit, matched is not None, LIMIT)
-        assert matched is not None
-        seconds = float(matched[1]) * LENGTHS[matched[2]]
+        check.that("limit", limit, LENGTH_TEXT.fullmatch(limit) is not None, LIMIT)
+        seconds = _seconds(limit)
     else:
         check.that("limit", limit, check.is_number(limit), LIMIT)
         seconds = float(limit)

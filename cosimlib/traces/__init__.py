@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cosimlib import checks as check
+from cosimlib.files import STANDARD_INPUT, check_readable
 from cosimlib.traces.account import COMPRESSIONS, TraceError, read_bytes, without_compression
 from cosimlib.traces.alibaba import read_alibaba, read_openb
 from cosimlib.traces.batsim import is_batsim, read_batsim
@@ -150,13 +151,12 @@ def load(
     path = Path(name_or_path)
     known = None if path.is_file() else known_name(str(name_or_path))
     if known is None:
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a directory; give the path of a log")
-        if not path.is_file():
+        if not path.exists() and str(path) != STANDARD_INPUT:
             raise FileNotFoundError(
                 f"no trace at {name_or_path}: neither a file nor a known trace; "
                 f"{suggestion(str(name_or_path))}"
             )
+        check_readable(path, "a log")
         return _printed(_read(path, options), options)
     trace = TRACES[known]
     path = fetch_trace(known, folder=folder)

@@ -22,6 +22,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.display import quantity
+from cosimlib.files import check_readable
 from cosimlib.system import System
 from cosimlib.workload import InvalidWorkloadError, Workload, account_table
 
@@ -71,6 +72,16 @@ class TraceError(ValueError):
     """A file that is damaged or no trace, or a workload that a format cannot hold."""
 
 
+EXPLAINED = (
+    TraceError,
+    check.ArgumentError,
+    FileNotFoundError,
+    IsADirectoryError,
+    PermissionError,
+)
+"""Errors whose messages say already what is wrong with a file."""
+
+
 class Account:
     """Account: numbers of records dropped, mended and noted while reading a trace, in order."""
 
@@ -117,7 +128,7 @@ def parses(expected: str) -> Callable[[Callable[P, Read]], Callable[P, Read]]:
         def checked(*arguments: P.args, **options: P.kwargs) -> Read:
             try:
                 return read(*arguments, **options)
-            except (TraceError, check.ArgumentError, FileNotFoundError, IsADirectoryError):
+            except EXPLAINED:
                 raise
             except DAMAGES as error:
                 if isinstance(error, OSError) and error.errno is not None:
@@ -209,13 +220,7 @@ def read_pieces(path: Path) -> Iterator[bytes]:
 
 def _checked_compression(path: Path, share: int) -> str | None:
     """The compression of a file that is there and not too large."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a directory; give the path of a log")
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"no trace at {path}; give the path of a file, or the name of a known trace to "
-            "cosimlib.traces.load"
-        )
+    check_readable(path, "a log")
     most = largest_log(share)
     if path.stat().st_size > most:
         raise too_large(path, most, share)
@@ -304,8 +309,9 @@ def without_compression(name: str) -> str:
 
 
 def base_name(path: Path) -> str:
-    """The file's name without its endings, for a workload."""
-    plain = without_compression(path.name)
+    """The file's name without its endings, for a workload; bytes that are no UTF-8 become �."""
+    name = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    plain = without_compression(name)
     return Path(plain).stem or plain
 
 

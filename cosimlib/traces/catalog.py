@@ -13,7 +13,8 @@ for UniLu-Gaia, RICC and ANL-Intrepid: a download of these is checked only to be
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -195,7 +196,8 @@ def fetch_trace(name: str, *, folder: str | Path | None = None) -> Path:
             f"{name}: no {trace.file_name} here and no address to download it from; put it into "
             f"{path.parent} or let COSIMLIB_TRACES name its folder. {trace.acknowledgement}"
         )
-    _download(name, trace, path)
+    with _no_empty_folder(path.parent):
+        _download(name, trace, path)
     print(f"{name}: downloaded {trace.address} to {path}\n{trace.acknowledgement}")
     return path
 
@@ -210,6 +212,14 @@ def find_trace(name: str, *, folder: str | Path | None = None) -> Path | None:
                 if path.is_file():
                     return path
     return None
+
+
+def path_of(name_or_path: str | Path) -> Path | None:
+    """File of a log that is given as `load` takes it; None if it is not on this machine."""
+    if Path(name_or_path).is_file():
+        return Path(name_or_path)
+    known = known_name(str(name_or_path))
+    return None if known is None else find_trace(known)
 
 
 def known_name(name: str) -> str | None:
@@ -265,6 +275,19 @@ def _project_folders() -> list[Path]:
 def _download_folder() -> Path:
     """The nearest ``data/traces/``; a new one in the working directory if there is none."""
     return next(iter(_project_folders()), Path.cwd() / "data" / "traces")
+
+
+@contextmanager
+def _no_empty_folder(folder: Path) -> Iterator[None]:
+    """Remove a folder that the block made, with those above it, where the block fails."""
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        yield
+    except BaseException:
+        for place in made:
+            with suppress(OSError):  # it was not made, or has a file of somebody else
+                place.rmdir()
+        raise
 
 
 def _download(name: str, trace: Trace, path: Path) -> None:

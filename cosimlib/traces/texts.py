@@ -21,6 +21,7 @@ from pandas.api.types import is_datetime64_any_dtype, is_float_dtype, is_numeric
 
 from cosimlib import checks as check
 from cosimlib.extras import needed_by
+from cosimlib.files import check_readable
 from cosimlib.traces.account import TraceError, read_bytes, shortened
 from cosimlib.units import DAY, HOUR, MINUTE
 
@@ -79,6 +80,13 @@ class Texts:
         values = values.astype("string")
         return values.mask(values.isin(self.unknown))
 
+    def _written(self, column: str) -> pd.Series:
+        """The texts that stand in a column, such as "nan"; NA where it has none."""
+        texts = pd.Series(pd.NA, index=self.table.index, dtype="string")
+        values = self.table.get(column, texts)
+        is_text = not (is_numeric_dtype(values) or is_datetime64_any_dtype(values))
+        return values.astype("string") if is_text else texts
+
     def labels(self, column: str) -> pd.Series:
         """Texts, NA if unknown; whole numbers without a point."""
         values = self._values(column)
@@ -125,7 +133,7 @@ class Texts:
     def fine(self, column: str, fine: pd.Series, expected: str) -> None:
         """Raise an error for the first value that breaks a rule."""
         if not fine.all():
-            texts = self.labels(column).fillna("")
+            texts = self.labels(column).fillna(self._written(column)).fillna("")
             numbers = as_numbers(texts)
             self._check(
                 column, texts.astype("object").where(numbers.isna(), numbers), fine, expected
@@ -348,8 +356,7 @@ def read_parquet(
     """
     with needed_by(f"reading {path.name}"):
         import pyarrow.parquet as parquet
-    if not path.is_file():
-        raise FileNotFoundError(f"no trace at {path}; give the path of a file")
+    check_readable(path, "a log")
     with parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
         missing = [column for column in needed if column not in names]

@@ -67,6 +67,7 @@ def test_parquet_of_another_program_is_read(tmp_path):
         ("a,b\n1,2\n", "no column submit_time, run_time, nodes; .*DIM_JOB_COMPOSITE.*reads 'a,b'"),
         ("submit_time,run_time,nodes\n1,2,3\n1,x,3\n", r"line 3 has run_time='x'; expected a num"),
         ("submit_time,run_time,nodes\n1,2,3\n\n1,,3\n", r"line 4 has run_time=''; expected a num"),
+        ("submit_time,run_time,nodes\n1,nan,3\n", r"line 2 has run_time='nan'; expected a number"),
         ("submit_time,run_time,nodes\n1,2,0\n", r"x\.csv: line 2 has nodes=0; expected a whole"),
         ("submit_time,run_time,nodes\n5,2,1\n\n9,2,-4\n1,1,2\n", r"line 4 has nodes=-4; expected"),
         (
@@ -302,7 +303,7 @@ def test_the_command_converts_or_says_why_not(tmp_path):
     assert "x.csv: 5 jobs from 5 records" in done.stdout
     done = subprocess.run([*command, tmp_path / "no.swf", target], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.startswith("no trace at ")
+    assert done.stderr.startswith("convert: no trace at ")
 
 
 def test_an_index_is_a_column(tmp_path):

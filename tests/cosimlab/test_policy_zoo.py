@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import cosimlib as cs
+from cosimlab import zoo
 from cosimlab.sweep import SweepWarning
 from cosimlab.zoo import MEASURES, drawn, main, page, ratio_text, run_zoo, zoo_logs
 from cosimlib import synthetic
@@ -172,6 +173,76 @@ def test_the_machine_s_size_is_given_or_assumed_and_said(tmp_path):
     for names in ([], [str(path)] * 2):
         with pytest.raises(ValueError, match=r"cores_per_node of logs=\[.*\]; expected one log"):
             zoo_logs(names, nodes=6)
+
+
+FAILING = """
+import cosimlib as cs
+
+cs.register("five", lambda workload, system: 5)
+
+@cs.register("boom")
+def boom(workload, system):
+    raise KeyError("boom")
+"""
+
+
+def test_a_policy_that_fails_is_named_with_its_first_error(tmp_path, capsys, logs, monkeypatch):
+    monkeypatch.setenv("COSIMLIB_WORKERS", "1")
+    path, log = tmp_path / "failing.py", tmp_path / "log.swf"
+    path.write_text(FAILING)
+    cs.write_swf(logs["Theta"], log)
+    out = ["--out", str(tmp_path / "out"), "--replicates", "2"]
+    try:
+        assert main([str(log), "--policy", str(path), *out]) == 1
+    finally:
+        unregister("five")
+        unregister("boom")
+    printed = capsys.readouterr()
+    whole = len(SIMULATORS)
+    assert f"zoo: {2 * whole} of {2 * whole + 4} schedules; " in printed.out
+    five, boom = printed.err.splitlines()[-2:]
+    assert five.startswith("zoo: policy 'five' failed on 2 of 2 replicates, first on log: ")
+    assert boom.endswith(
+        "policy 'boom' failed on 2 of 2 replicates, first on log: KeyError: 'boom'"
+    )
+    assert "Warning" not in printed.err and "site-packages" not in printed.err
+    assert (tmp_path / "out" / "zoo.md").is_file()
+
+
+def test_lists_of_jobs_that_share_nodes_are_no_logs_of_the_zoo(monkeypatch):
+    monkeypatch.setattr(zoo, "find_trace", lambda name: name)
+    names = zoo._known_here()
+    assert "KTH-SP2" in names and not [name for name in names if name.startswith("openb")]
+
+
+def test_the_command_says_that_there_is_no_log(tmp_path, capsys, logs, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(zoo, "find_trace", lambda name: None)
+    monkeypatch.setattr(zoo, "run_zoo", lambda found, **_: pytest.fail(", ".join(found)))
+    with pytest.raises(pytest.fail.Exception, match="Lublin"):
+        main([])
+    assert "zoo: no known trace in data/traces or COSIMLIB_TRACES: two synthetic logs instead" in (
+        capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("x = 1\ndef f(:\n", ", line 2: no Python, invalid syntax"),
+        ("\nimport no_such_module\n", ", line 2: ModuleNotFoundError: No module named"),
+        ("x = 1\n", ": registers no policy; expected cosimlib.register"),
+        ("\n\n1 / 0\n", ", line 3: ZeroDivisionError: division by zero"),
+        (None, "; give the path of a file of Python that registers a policy"),
+    ],
+)
+def test_a_file_without_a_policy_is_named_with_the_line(content, said, tmp_path, capsys):
+    path = tmp_path / "own.py"
+    if content is not None:
+        path.write_text(content)
+    assert main(["--policy", str(path), "--out", str(tmp_path / "out")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{path}{said}" in line and not (tmp_path / "out").exists()
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):

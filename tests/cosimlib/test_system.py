@@ -27,6 +27,10 @@ def test_either_a_number_or_partitions():
             System.of(*given, **named)
     with pytest.raises(ValueError, match=r"^X: a system has at least one partition; got none"):
         System("X", {})
+    with pytest.raises(
+        ValueError, match=r"^nodes=1099511627777; expected at most 1,099,511,627,776"
+    ):
+        System.of(2**40 + 1)
     with pytest.raises(ValueError, match=r"^nodes=True; expected a whole number from 1$"):
         System.of(True)
 

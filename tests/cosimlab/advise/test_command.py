@@ -46,7 +46,7 @@ def test_the_last_deadline_or_the_one_asked_for(capsys):
     status, text, _ = run(capsys, "16", *SAVED, "--by", "2m")
     assert status == 0 and "\nby 2 min: stop " in text
     status, _, errors = run(capsys, "16", *SAVED, "--by", "1h")
-    assert status == 1 and "by=3600.0; expected seconds from 0 to 900" in errors
+    assert status == 1 and "--by='1h'; expected at most 15m, which is --within" in errors
 
 
 def test_json_holds_what_the_table_says(capsys):
@@ -383,6 +383,10 @@ def test_watching_goes_on_after_a_failure_until_it_is_stopped(capsys, tmp_path, 
         (["1", *SAVED, "--within", "soon"], "--within='soon'"),
         (["1", *SAVED, "--step", "0"], "--step=0.0; expected seconds above 0"),
         (["1", *SAVED, "--step", "0.001s", "--within", "9d"], "take a longer step"),
+        (["1", *SAVED, "--within", "1000d"], "--within='1000d'; expected at most 1,000,000 steps"),
+        (["1", *SAVED, "--by", "2h"], "--by='2h'; expected at most 15m, which is --within"),
+        (["1", "-", "-"], "standard input is given twice, and can be read only once; save one"),
+        (["1", *SAVED, "--when", "1h", "--history", "nofile"], "no file at nofile; give the path"),
         (["1", *SAVED, "--partition", "none"], "no partition 'none'; there are: gpu, main"),
         (["1", *SAVED, "--constraint", "("], "expected features joined"),
         (["1", *SAVED, "--duration", "4h"], "--duration='4h'; expected --commands beside it"),

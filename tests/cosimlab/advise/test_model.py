@@ -117,7 +117,7 @@ def test_scaling_multiplies_bandwidths_and_intervals():
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        ({"machines": {}}, "no key 'machines'; expected machine, application"),
+        ({"machines": {}}, "unknown key 'machines'; expected machine, application"),
         ({"machine": 3}, "value=3"),
         ({"machine": {"aggregate_bandwidth": "fast"}}, "aggregate_bandwidth='fast'; expected GB/s"),
         ({"machine": {"aggregate_bandwidth": math.inf}}, "aggregate_bandwidth=inf"),
@@ -134,7 +134,7 @@ def test_scaling_multiplies_bandwidths_and_intervals():
         (_one(evict="no"), "evict='no'; expected True or False"),
         (_one(checkpoint_command="a\nb"), "expected one line of text"),
         (_one(job_name=""), "job_name=''; expected a pattern"),
-        (_one(intervall=3), "no key 'intervall'"),
+        (_one(intervall=3), "unknown key 'intervall'"),
         (
             {"application": [{"name": "a", "job_name": "*", "checkpoint": ["sys"]}]},
             "machine has no aggregate_bandwidth",

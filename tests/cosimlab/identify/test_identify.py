@@ -506,7 +506,7 @@ def test_errors_of_the_command_name_the_file_and_say_what_to_do(
     jobs.to_csv(path, index=False)
     assert main([str(path), *more]) == 1
     error = capsys.readouterr().err
-    assert error.startswith(f"{path}: ")
+    assert error.startswith(f"identify: {path}: ")
     assert said in error
 
 

@@ -20,6 +20,7 @@ from cosimlib.display import percent
 from cosimlib.units import DAY, HOUR
 from tests.cosimlab.report.test_report import report_on
 from tests.suites import ROOT
+from tests.zoo import odd
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +184,32 @@ def test_more_nodes_would_not_help_where_most_waiting_is_held():
     assert found.sentences[1] == f"Such an answer was {evidence.NO_HELP_WAS_FALSE}."
 
 
+IMPOSSIBLE = {
+    "nodes=-100%": "--what-if='nodes=-100%'; expected at least one node afterwards",
+    "nodes=-200%": "--what-if='nodes=-200%'; expected at least one node afterwards",
+    "nodes=0": "--what-if='nodes=0'; expected at least one node afterwards",
+    "nodes=gpu:0": "--what-if='nodes=gpu:0'; expected at least one node afterwards",
+    "limit=0h": "--what-if='limit=0h'; expected a limit above 0",
+    "run_time=0": "--what-if='run_time=0'; expected a factor above 0",
+}
+
+
+def test_changes_are_refused_also_where_it_is_open_what_they_bring(tmp_path, capsys):
+    known = [odd("over-committed"), "-o", str(tmp_path / "page.html"), "--budget", "1"]
+    for wrong, said in (
+        *IMPOSSIBLE.items(),
+        (
+            "nodes=gpu:+10%",
+            "--what-if nodes=gpu:+10%: over-committed: nodes='gpu'; expected one of",
+        ),
+        ("without=user:zz", "--what-if without=user:zz: without='zz'; expected a user of a job"),
+    ):
+        assert main([*known, "--what-if", wrong]) == 1
+        assert said in capsys.readouterr().err
+    assert main([*known, "--what-if", "nodes=+10%"]) == 0
+    assert "What a change would bring is open: " in capsys.readouterr().out
+
+
 def test_changes_are_asked_for_on_the_command_line(crowded, tmp_path, capsys):
     path, page = tmp_path / "mine.csv", tmp_path / "page.html"
     columns = ["submit_time", "recorded_start", "run_time", "requested_time", "nodes", "user"]
@@ -201,7 +228,7 @@ def test_changes_are_asked_for_on_the_command_line(crowded, tmp_path, capsys):
         ("run_time=", "--what-if='run_time='; expected run_time=0.9"),
         ("cores=8", "--what-if='cores=8'; expected nodes=+10%"),
         ("without=user:none", "--what-if without=user:none: without='none'; expected a user of a"),
-        ("nodes=-100%", "--what-if nodes=-100%: nodes='-100%'; expected at least one node"),
+        *IMPOSSIBLE.items(),
     ):
         assert main([*known, "--what-if", wrong]) == 1
         assert said in capsys.readouterr().err

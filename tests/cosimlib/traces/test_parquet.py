@@ -102,7 +102,7 @@ def test_missing_columns_and_damage_are_refused(fugaku, pm100, tmp_path):
         (tmp_path / "cut.parquet").write_bytes(content)
         with pytest.raises(TraceError, match=r"cut\.parquet: damaged, or not a month of F-DATA"):
             read_fugaku(tmp_path / "cut.parquet")
-    with pytest.raises(FileNotFoundError, match="no trace at"):
+    with pytest.raises(FileNotFoundError, match="no file at"):
         read_fugaku(tmp_path / "missing.parquet")
 
 

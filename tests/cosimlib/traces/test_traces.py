@@ -216,6 +216,15 @@ def test_the_error_for_a_failed_download_says_how_to_download_by_hand(
     assert list(project.iterdir()) == []
 
 
+def test_a_failed_download_leaves_no_folder(served, tmp_path, monkeypatch):
+    register(monkeypatch, "KTH-SP2", address=f"{served[0]}/gone.swf.gz")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with pytest.raises(ConnectionError, match="the download failed"):
+        fetch_trace("KTH-SP2")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_the_error_for_a_trace_without_an_address_says_where_to_put_it(project):
     message = rf"^.*: no theta-2023-prod.swf.gz here .* put it in(to)? {project} or let "
     with pytest.raises(FileNotFoundError, match=message):
