@@ -14,6 +14,7 @@ from cosimlab.slurm.accounting import Accounting
 from cosimlab.slurm.command import main, tells_compiling
 from cosimlib.kernels.jit import is_interpreted
 from cosimlib.slurm import Node, Partition, Site
+from cosimlib.slurm.site import PrioritySettings, SchedulerSettings
 from cosimlib.traces.account import TraceError
 from cosimlib.workload import Workload
 
@@ -129,11 +130,17 @@ def test_what_is_not_modeled_is_named(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("KillWait=soon", "line LAST: KillWait='soon'; expected a number"),
+        ("KillWait=soon", "line LAST: KillWait='soon'; expected seconds from 0 to 65,533"),
         ("just words", "line LAST: 'just words'; expected Name=value"),
         ("Include gone.conf", "line LAST: Include gone.conf; expected this file"),
         ("PartitionName=x Nodes=n09", "line LAST: PartitionName=x Nodes=n09; expected nodes"),
-        ("NodeName=z CPUs=many", "line LAST: "),
+        ("NodeName=z CPUs=many", "line LAST: CPUs='many'; expected a whole number from 1"),
+        ("NodeName=z CPUs=0", "line LAST: CPUs='0'; expected a whole number from 1"),
+        ("NodeName=x[1-", "line LAST: NodeName='x[1-'; expected names and ranges"),
+        ("NodeName=x1-2]", "line LAST: NodeName='x1-2]'; expected names and ranges"),
+        ("NodeName=x[1-2][", "line LAST: NodeName='x[1-2]['; expected names and ranges"),
+        ("PartitionName=x Nodes=n[01-0", "line LAST: PartitionName=x Nodes='n[01-0'; expected"),
+        ("SchedulerParameters=bf_window=0", "line LAST: bf_window='0'; expected minutes from 1"),
         ("NodeSet=some", "line LAST: NodeSet=some; expected Nodes= or Feature="),
         ("NodeSet=some Foo=Bar", "line LAST: NodeSet=some Foo=Bar; expected Nodes= or Feature="),
         ("PartitionName=x Nodes=g1 MaxTime=1:2:3:4", "MaxTime='1:2:3:4'; expected minutes"),
@@ -240,7 +247,7 @@ def test_changes(folder: Path) -> None:
         ("QOS long MaxJbs=3", "maxjobs"),
         ("TopologyPlugin=topology/tree", "not modeled"),
         ("SlurmctldPort=3", "no influence"),
-        ("bf_window=wide", "expected a number"),
+        ("bf_window=wide", "bf_window='wide'; expected minutes from 1 to 43,200"),
         ("PriorityFlags=INCR_ONLY", "not modeled"),
         ("QOS long", "expected such as"),
     ],
@@ -251,6 +258,77 @@ def test_bad_changes(folder: Path, text: str, words: str) -> None:
     with pytest.raises(ValueError) as error:
         site.with_(text)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bf_interval=0", "seconds from 1 to 10,800, or -1 for no backfill"),
+        ("bf_interval=-30", "seconds from 1 to 10,800, or -1 for no backfill"),
+        ("bf_resolution=0", "seconds from 1 to 3,600"),
+        ("bf_window=0", "minutes from 1 to 43,200"),
+        ("bf_window=-5", "minutes from 1 to 43,200"),
+        ("bf_max_job_test=-1", "a whole number from 1 to 1,000,000"),
+        ("bf_max_job_user=-1", "a whole number from 0"),
+        ("bf_node_space_size=1", "a whole number from 2 to 2,000,000"),
+        ("sched_interval=0", "seconds from 1 to"),
+        ("sched_interval=nan", "seconds from 1 to"),
+        ("sched_min_interval=-1", "microseconds from 0"),
+        ("default_queue_depth=-1", "a whole number from 0"),
+        ("requeue_delay=inf", "seconds from 0"),
+        ("PriorityWeightAge=-5", "a whole number from 0 to"),
+        ("PriorityDecayHalfLife=-1", "minutes, or a time such as 1-12:00:00, from 0 minutes"),
+        ("PriorityMaxAge=-1", "minutes, or a time such as 1-12:00:00, from 0 minutes"),
+        ("PriorityCalcPeriod=0", "minutes, or a time such as 1-12:00:00, from 1 minutes"),
+        ("PriorityUsageResetPeriod=HOURLY", "one of NONE, NOW, DAILY"),
+        ("FairShareDampeningFactor=0", "a whole number from 1"),
+        ("KillWait=-3", "seconds from 0 to 65,533"),
+        ("OverTimeLimit=-1", "from 0 minutes, or UNLIMITED"),
+        ("QOS long Priority=-7", "a whole number from 0 to 4,294,967,293, or -1 for none"),
+        ("QOS long MaxJobsPerUser=-2", "a whole number from 0, or -1 for no limit"),
+        ("QOS long MaxTRESPerUser=cpu=-8", "a number from 0 for cpu, or -1 for no limit"),
+        ("QOS long UsageFactor=-2", "a number from 0"),
+        ("QOS long GraceTime=-2", "seconds from 0"),
+        ("Account physics Fairshare=-2", "a whole number from 0, or parent"),
+        ("PartitionName main PriorityTier=-1", "a whole number from 0 to 65,533"),
+        ("PartitionName main MinNodes=-1", "a whole number from 0"),
+        ("PartitionName main MaxNodes=-2", "a whole number from 0, or -1 for no limit"),
+    ],
+)
+def test_settings_that_slurm_does_not_take_are_refused(
+    folder: Path, text: str, expected: str
+) -> None:
+    (folder / "sacctmgr.sh").write_text(SCRIPT)
+    site = lab.slurm.read_site(folder)
+    setting, _, value = text.rpartition("=") if "TRES" not in text else text.partition("=")
+    setting = setting.replace("PartitionName main", "PartitionName=main")
+    with pytest.raises(ValueError) as error:
+        site.with_(text)
+    assert str(error.value).startswith(f"{setting}={value!r}; expected ")
+    assert expected in str(error.value)
+
+
+def test_minus_one_clears_what_sacctmgr_set_and_ends_backfill(folder: Path) -> None:
+    (folder / "sacctmgr.sh").write_text(SCRIPT)
+    site = lab.slurm.read_site(folder).with_(
+        "QOS long Priority=-1 MaxJobsPerUser=-1 UsageFactor=-1", "Account physics Fairshare=-1"
+    )
+    long = site.qos["long"]
+    assert (long.priority, long.limits.jobs_per_user, long.usage_factor) == (0, np.inf, 1.0)
+    assert next(one.shares for one in site.associations if one.account == "physics") == 1
+    (folder / "list.events").write_text(EVENTS)
+    jobs = lab.slurm.read_jobs(folder / "list.events", site)
+    without = [cs.slurm.simulate(jobs, site.with_("bf_interval=-1")).start_time.tolist()]
+    without += [cs.slurm.simulate(jobs, site.with_("SchedulerType=builtin")).start_time.tolist()]
+    np.testing.assert_equal(*without)
+
+
+def test_settings_made_by_hand_are_checked() -> None:
+    for setting in ({"bf_interval": 0.0}, {"bf_resolution": 0.0}, {"interval": 0.0}):
+        with pytest.raises(ValueError, match=f"SchedulerSettings: {next(iter(setting))}=0.0; exp"):
+            SchedulerSettings(**setting)
+    with pytest.raises(ValueError, match="PrioritySettings: period=0; expected a number above 0"):
+        PrioritySettings(period=0)
 
 
 def test_submissions(folder: Path) -> None:
