@@ -17,6 +17,7 @@ from cosimlab.comparison import Comparison, compare_where_possible
 from cosimlib.batch import simulate_easy
 from cosimlib.display import count
 from cosimlib.slurm import NotModeled, Site, SlurmSchedule, simulate
+from cosimlib.slurm.jobs import flags, limits_of
 from cosimlib.system import System
 from cosimlib.traces.slurm import NOT_STARTED, STILL_RUNNING
 from cosimlib.units import WEEK
@@ -138,7 +139,13 @@ def report_on(
     elif fits is not False and len(sites) > 1:
         notes = (*notes, "The differences below have no intervals.")
     read = (_what_was_read(workload, sites[first]), _release(sites[first]))
-    notes = (*read, *_odd_records(workload), *notes, *_refusals(schedules))
+    notes = (
+        *read,
+        *_without_limits(workload),
+        *_odd_records(workload),
+        *notes,
+        *_refusals(schedules),
+    )
     named = {one for schedule in schedules.values() for one in schedule.not_modeled}
     return SlurmReport(
         workload.name,
@@ -219,6 +226,25 @@ def _what_was_read(workload: Workload, site: Site) -> str:
     return f"{text}; left out: {', '.join(left_out)}." if left_out else f"{text}."
 
 
+def _without_limits(workload: Workload) -> tuple[str, ...]:
+    """How many jobs have no time limit of their own, and which they have then."""
+    none = workload.jobs["requested_time"].isna()
+    unlimited = none & flags(workload, "unlimited")
+    groups = {
+        "without a time limit": (unlimited, "the MaxTime of their partition"),
+        "that asked for no time": (
+            none & ~unlimited,
+            "the DefaultTime of their partition, else its MaxTime",
+        ),
+    }
+    return tuple(
+        f"{count(int(chosen.sum()), 'job')} {which}: taken with {limit} (a year where that is "
+        "UNLIMITED)."
+        for which, (chosen, limit) in groups.items()
+        if chosen.any()
+    )
+
+
 def _odd_records(workload: Workload) -> tuple[str, ...]:
     """What was done with records that are not simple jobs, as the reader noted it."""
     return tuple(
@@ -270,9 +296,11 @@ def _run_everywhere(schedules: Mapping[str, SlurmSchedule]) -> np.ndarray:
 def _easy(workload: Workload, site: Site) -> np.ndarray:
     """Starts under EASY on as many nodes; missing for jobs of more."""
     nodes = len(site.nodes)
+    limits = pd.Series(limits_of(workload, site), index=workload.jobs.index)
     fine = workload.jobs["nodes"].to_numpy() <= nodes
     kept = ["submit_time", "run_time", "requested_time", "nodes"]
-    jobs = workload.jobs.loc[fine, kept]
+    jobs = workload.jobs[kept]
+    jobs = jobs.assign(requested_time=jobs["requested_time"].fillna(limits)).loc[fine]
     starts = np.full(len(workload), np.nan)
     if fine.any():
         plain = Workload(jobs, workload.name)

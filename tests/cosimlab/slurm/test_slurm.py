@@ -14,6 +14,7 @@ from cosimlab.slurm.accounting import Accounting
 from cosimlab.slurm.command import main, tells_compiling
 from cosimlib.kernels.jit import is_interpreted
 from cosimlib.slurm import Node, Partition, Site
+from cosimlib.slurm.jobs import limits_of
 from cosimlib.slurm.site import PrioritySettings, SchedulerSettings
 from cosimlib.traces.account import TraceError
 from cosimlib.workload import Workload
@@ -420,6 +421,48 @@ def test_a_report_says_how_many_jobs_had_not_ended(folder: Path) -> None:
     assert f"1 job of 1 user, {days}; left out: 2 not started, 1 still running." in str(report)
     assert "1 records dropped: cancelled before its start." in report.notes
     assert str(report).count("not started") == str(report).count("still running") == 1
+
+
+ENDED = """JobIDRaw|User|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|State
+1|anna|main|1767225600|1767225600|1767225660|60|10|2|16|COMPLETED
+2|anna|main|1767225601|1767225660|1767225760|100|UNLIMITED|3|24|COMPLETED
+3|anna|open|1767225602|1767225760|1767225860|100|Partition_Limit|3|24|COMPLETED
+4|anna|main|1767225603|1767225860|1767225960|100|30|3|24|COMPLETED
+"""
+
+
+def test_a_job_without_a_limit_has_that_of_its_partition(folder: Path) -> None:
+    """MaxTime, not DefaultTime, and a year where that is UNLIMITED; also for EASY beside it."""
+    lines = (
+        "PartitionName=main DefaultTime=1\nPartitionName=open Nodes=n[01-03] MaxTime=UNLIMITED\n"
+    )
+    (folder / "slurm.conf").write_text(CONF + lines)
+    (folder / "sacct.txt").write_text(ENDED)
+    site = lab.slurm.read_site(folder)
+    jobs = lab.slurm.read_jobs(folder / "sacct.txt", site)
+    assert limits_of(jobs, site).tolist() == [600, 2 * 86_400, 365 * 86_400, 1800]
+    shorter = site.with_("PartitionName main MaxTime=1:00:00")
+    assert limits_of(jobs, shorter).tolist() == [600, 3600, 365 * 86_400, 1800]
+    assert cs.slurm.simulate(jobs, shorter).refused.empty
+    report = lab.slurm.report_on(jobs, {"as is": site})
+    told = "2 jobs without a time limit: taken with the MaxTime of their partition (a year where"
+    assert any(note.startswith(told) for note in report.notes)
+    easy = report.record[report.record["simulator"] == "EASY"]
+    assert easy["jobs"].tolist() == [4, 4]
+
+
+def test_a_submission_without_a_limit_has_that_of_its_partition(folder: Path) -> None:
+    lines = "PartitionName=main DefaultTime=1\n"
+    (folder / "slurm.conf").write_text(CONF + lines)
+    job = "-dt 0 -e submit_batch_job | -sim-walltime 100 --uid=anna -n 1 {}\n"
+    texts = ("-t 0", "-t UNLIMITED", "", "-t 5")
+    (folder / "list.events").write_text("".join(job.format(text) for text in texts))
+    site = lab.slurm.read_site(folder)
+    jobs = lab.slurm.read_jobs(folder / "list.events", site)
+    assert limits_of(jobs, site).tolist() == [2 * 86_400, 2 * 86_400, 60, 300]
+    told = lab.slurm.report_on(jobs, {"as is": site}, no_record=True).notes
+    assert any(note.startswith("2 jobs without a time limit: ") for note in told)
+    assert any(note.startswith("1 job that asked for no time: taken with the D") for note in told)
 
 
 def test_the_command_says_when_it_compiles(capsys: pytest.CaptureFixture[str]) -> None:
