@@ -232,15 +232,18 @@ def log_section(log: Log) -> Section:
     """Section: the log, its machine, the account of its records, and its weeks."""
     schedule = log.schedule
     first, end = log.window
-    use = use_interval(log)
-    whole = (
-        f"{count(len(log.workload), 'job')} {'holds' if len(log.workload) == 1 else 'hold'} "
-        f"{percent(schedule.utilization(first, end))} of "
-        f"{count(log.machine.total_nodes, log.unit)} over {duration(end - first)}"
-        f"{log.simulated}{use.text(percent)}."
-    )
-    share = f"Of all {log.unit}-hours from the first start to the last end, jobs hold this share."
-    computed = {whole: f"{share} {use.basis}"}
+    use, share = use_interval(log), schedule.utilization(first, end)
+    machine = f"{count(log.machine.total_nodes, log.unit)} over {duration(end - first)}"
+    jobs_hold = f"{count(len(log.workload), 'job')} {_hold(len(log.workload))}"
+    whole = f"{jobs_hold} {percent(share)} of {machine}{log.simulated}{use.text(percent)}."
+    how = f"Of all {log.unit}-hours from the first start to the last end, jobs hold this share."
+    if share > 1:
+        whole = (
+            f"{jobs_hold} {cell(share)} times the {log.unit}-hours of {machine}{use.text(cell)}: "
+            "the machine is taken too small."
+        )
+        how = "Give its size with --nodes, or the processors of a node with --cores."
+    computed = {whole: f"{how} {use.basis}"}
     if log.used < 0.995:
         part = f"This report is on {percent(log.used)} of the log's {log.unit}-hours."
         computed[part] = (
@@ -268,6 +271,10 @@ def log_section(log: Log) -> Section:
     )
     title = "The log"
     return Section("log", title, tuple(computed), (picture,), tables, how_to_read, computed)
+
+
+def _hold(jobs: int) -> str:
+    return "holds" if jobs == 1 else "hold"
 
 
 def use_interval(log: Log) -> Interval:
