@@ -370,6 +370,26 @@ def test_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "changed" in printed and "TopologyPlugin=topology/tree" in printed
 
 
+def test_a_report_has_a_line_per_group_with_both_sites_in_one_unit() -> None:
+    """A job of four hours, one behind it, on one node; with two nodes none waits."""
+    columns = {"submit_time": [0.0, 0.0], "run_time": 14_400.0, "requested_time": 14_400.0}
+    jobs = pd.DataFrame({**columns, "nodes": 1, "recorded_start": [0.0, 14_400.0], "user": "a"})
+    nodes = tuple(Node(f"n{number}") for number in range(2))
+    one, two = (
+        Site("s", nodes[:size], {"main": Partition("main", nodes=tuple(range(size)))})
+        for size in (1, 2)
+    )
+    sites = {"as configured": one, "changed": two}
+    text = str(lab.slurm.report_on(Workload(jobs, "W"), sites, no_record=True))
+    assert "mean wait recorded 2 h, simulated 2 h." in text
+    unknown = Workload(jobs.drop(columns="recorded_start"), "W")
+    text = str(lab.slurm.report_on(unknown, sites, no_record=True))
+    assert "Waits in hours, as configured → changed:\n" in text
+    lines = [line.split() for line in text.splitlines()]
+    assert ["all", "all", "jobs", "2", "2", "→", "0", "2", "→", "0", "3.6", "→", "0"] in lines
+    assert sum(line[:1] == ["all"] for line in lines) == 1
+
+
 def test_a_report_says_release_records_and_refused_jobs(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -419,7 +439,7 @@ def test_a_report_says_how_many_jobs_had_not_ended(folder: Path) -> None:
     report = lab.slurm.report_on(lab.slurm.read_jobs(path, site), {"as is": site})
     days = "2026-01-01 to 2026-01-01"
     assert f"1 job of 1 user, {days}; left out: 2 not started, 1 still running." in str(report)
-    assert "1 records dropped: cancelled before its start." in report.notes
+    assert "1 record dropped: cancelled before its start." in report.notes
     assert str(report).count("not started") == str(report).count("still running") == 1
 
 
