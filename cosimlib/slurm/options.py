@@ -67,6 +67,18 @@ def _reset_of(text: str) -> str:
     return text.strip().upper()
 
 
+PREEMPT_MODES = (
+    "OFF", "CANCEL", "CHECKPOINT", "CLUSTER", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN",
+)  # fmt: skip
+
+
+def _modes_of(text: str) -> str:
+    """What happens to jobs that are preempted: words parted by commas."""
+    if not {*names_of(text.upper())} <= {*PREEMPT_MODES}:
+        raise SettingError(f"words of {', '.join(PREEMPT_MODES)}")
+    return text.upper()
+
+
 # The ranges are those of slurm.conf(5) and of Slurm's source. Slurm itself logs an error for some
 # values outside of them and takes its default; others are fatal.
 
@@ -104,7 +116,7 @@ GLOBAL = {
     ),
     "overtimelimit": Option("scheduler", "over_time_limit", time_from(0, or_unlimited=True)),
     "killwait": Option("scheduler", "kill_wait", within(number, 0, NUMBER_OF_16_BITS, "seconds")),
-    "preemptmode": Option("preemption", "mode", str.upper),
+    "preemptmode": Option("preemption", "mode", _modes_of),
     "preemptexempttime": Option("preemption", "exempt_time", time_or_zero),
     "jobrequeue": Option("preemption", "requeue", yes),
     "messagetimeout": Option(
@@ -186,7 +198,7 @@ PARTITION: dict[str, tuple[str, Read]] = {
     "denyaccounts": ("deny_accounts", names_of),
     "defmempercpu": ("memory_per_core", memory_of),
     "defmempernode": ("memory_per_node", memory_of),
-    "preemptmode": ("preempt_mode", str.upper),
+    "preemptmode": ("preempt_mode", _modes_of),
     "gracetime": ("grace_time", SECONDS),
     "tresbillingweights": ("billing_weights", weights_of),
 }
@@ -241,7 +253,7 @@ OF_ONE_RESOURCE = {
 OF_QOS: dict[str, tuple[str, Read]] = {
     "priority": ("priority", or_else(WEIGHT, ("-1",), 0, "for none")),
     "preempt": ("preempts", names_of),
-    "preemptmode": ("preempt_mode", str.upper),
+    "preemptmode": ("preempt_mode", _modes_of),
     "preemptexempttime": ("exempt_time", time_or_zero),
     "gracetime": (
         "grace_time",

@@ -113,7 +113,7 @@ def or_else(read: Read, words: tuple[str, ...], value: Any, meaning: str) -> Rea
 
 def time_from(least: float, *, or_unlimited: bool = False) -> Read:
     """A reader of times of at least so many seconds; -1 is none, UNLIMITED only where it may be."""
-    expected = f"minutes, or a time such as 1-12:00:00, from {least / MINUTE:g} minutes"
+    expected = f"minutes, or a time such as 1-12:00:00, from {least / MINUTE:g} min"
     expected += ", or UNLIMITED" * or_unlimited
 
     def read_from(text: str) -> float:
