@@ -120,6 +120,11 @@ def percent(share: float, places: int | None = None, *, signed: bool = False) ->
     return f"−{text[1:]}" if text.startswith("-") else text
 
 
+def times_as_long(ratio: str) -> str:
+    """Length relative to another one: "0.81 times as long"; of a ratio that reads 1, "as long"."""
+    return "as long" if ratio == "1" else f"{ratio} times as long"
+
+
 def used_data(data: str, used: float | None) -> str:
     """Name of the data, with the share that was used if not all: "RICC, 83 % of its node-hours"."""
     if used is None or percent(used) == "100 %":

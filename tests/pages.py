@@ -7,8 +7,9 @@ import contextlib
 import io
 import re
 from pathlib import Path
+from unittest import mock
 
-from cosimlib.policies import SIMULATORS, unregister
+from cosimlib.policies import BUILT_IN, SIMULATORS
 
 ROOT = Path(__file__).resolve().parents[1]
 OWN_POLICY = ROOT / "docs" / "own-policy.md"
@@ -20,7 +21,10 @@ BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", flags=re.DOTALL | re.MULTIL
 
 
 def executed(path: Path) -> str:
-    """The page with what its code prints now; one block of code sees the names of those before."""
+    """The page with what its code prints now; one block of code sees the names of those before.
+
+    It sees the package's policies alone, and those that it registers are forgotten.
+    """
     names: dict[str, object] = {"__name__": "page"}
     printed = io.StringIO()
 
@@ -34,12 +38,8 @@ def executed(path: Path) -> str:
             exec(compile(text, path.name, "exec"), names)
         return block[0]
 
-    known = set(SIMULATORS)
-    try:
+    with mock.patch.dict(SIMULATORS, BUILT_IN, clear=True):
         return BLOCK.sub(renew, path.read_text(encoding="utf-8"))
-    finally:
-        for policy in SIMULATORS.keys() - known:
-            unregister(policy)
 
 
 def function(path: Path, name: str) -> object:

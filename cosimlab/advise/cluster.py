@@ -63,6 +63,8 @@ class Cluster(Displayed):
         Oddities of the output of Slurm.
     queue : pd.DataFrame, optional
         One row per job that waits and is not held (see `cosimlab.advise.slurm`).
+    doubt : str
+        Why `now` is doubtful, which is the time of a file; else empty.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Cluster(Displayed):
     release: str = ""
     notes: tuple[str, ...] = ()
     queue: pd.DataFrame | None = None
+    doubt: str = ""
 
     @property
     def moment(self) -> datetime:
@@ -165,7 +168,7 @@ def read_cluster(*sources: str | Path, now: float | None = None) -> Cluster:
 def _assembled(squeue: Printed, sinfo: Printed, now: float | None, *, saved: bool) -> Cluster:
     """The cluster of what squeue and sinfo said."""
     jobs, queue, counts, moment = read_queue(squeue, now)
-    notes = _doubts(jobs, moment, saved and now is None and "last_update" not in squeue.document)
+    by_file = saved and now is None and "last_update" not in squeue.document
     meta = squeue.document.get("meta")
     slurm = (meta.get("slurm") or meta.get("Slurm")) if isinstance(meta, dict) else None
     slurm = slurm if isinstance(slurm, dict) else {}
@@ -178,21 +181,29 @@ def _assembled(squeue: Printed, sinfo: Printed, now: float | None, *, saved: boo
         counts["waiting"] + counts["held"],
         counts["held"],
         label(slurm.get("release")) or "",
-        tuple(notes),
+        tuple(_oddities(jobs, moment)),
         queue,
+        _doubt(jobs, moment) if by_file else "",
     )
 
 
-def _doubts(jobs: pd.DataFrame, now: float, by_file: bool) -> list[str]:
-    """What makes the moment, or some records, doubtful."""
-    notes = []
+def _doubt(jobs: pd.DataFrame, now: float) -> str:
+    """Why the time of a file is hardly that of its content; empty if it may be."""
     running = jobs[jobs["state"] == RUNNING]
     past = running["end"] < now - STALE
-    if by_file and len(running) and past.mean() > 0.5:
-        notes.append(
-            "most jobs are past their limits by the time of the file, which may be newer than what "
-            "it says: give the time with --now"
-        )
+    if not len(running) or past.mean() <= 0.5:
+        return ""
+    return (
+        f"{int(past.sum()):,} of {count(len(running), 'running job')} past their limits by the "
+        "time of the file, which may be newer than what it says; losses may be too high: give the "
+        "time at which squeue ran with --now"
+    )
+
+
+def _oddities(jobs: pd.DataFrame, now: float) -> list[str]:
+    """Records that are odd at a moment."""
+    notes = []
+    running = jobs[jobs["state"] == RUNNING]
     if ahead := int((running["start"] > now + STALE).sum()):
         notes.append(
             f"{count(ahead, 'job')} started after the moment of the advice: is it the right one?"

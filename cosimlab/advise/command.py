@@ -359,9 +359,14 @@ def commands_of(
     Raises
     ------
     ValueError
-        If the nodes cannot be had by the deadline.
+        If the nodes cannot be had by the deadline, or the moment of the queue is doubtful.
     """
     check.seconds("lasts", lasts, above=0.0)
+    if advice.cluster.doubt:
+        raise ValueError(
+            f"no commands for a queue of {advice.cluster.moment:%Y-%m-%d %H:%M %Z}: "
+            f"{advice.cluster.doubt}"
+        )
     choice = advice.choice(deadline)
     if not choice.possible:
         raise ValueError(impossible(advice, deadline))

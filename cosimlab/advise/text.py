@@ -13,6 +13,7 @@ instead, the least loss is larger as well.
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,11 +40,14 @@ MOST_GROUPS = 10
 
 def text_of(advice: Advice, deadline: float | None = None) -> str:
     """Everything about an advice; the jobs are those to stop by a deadline, by default the last."""
+    notes = notes_on(advice.snapshot)
+    doubted = int(bool(advice.cluster.doubt))
     parts = [
+        f"note: {advice.cluster.doubt}" if doubted else "",
         heading(advice),
         deadlines_table(advice),
         jobs_table(advice, deadline),
-        "\n".join(f"note: {clean(note, 400)}" for note in notes_on(advice.snapshot)),
+        "\n".join(f"note: {clean(note, 400)}" for note in notes[doubted:]),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -83,33 +87,32 @@ def title_of(advice: Advice, deadline: float | None = None) -> str:
 
 
 def deadlines_table(advice: Advice) -> str:
-    """The least-loss plan of every deadline, one line each."""
-    table = advice.table()
-    rows = [
-        ["deadline", "free", "end", "stopped", "node-hours lost", "kill", "app", "sys", "written"]
-    ]
+    """The least-loss plan of every deadline; deadlines in a row that are alike have one line."""
+    heads = ["free", "end", "stopped", "node-hours lost", "kill", "app", "sys", "written"]
+    lines: list[tuple[list[str], list[str]]] = []
     unproven = False
-    for row in table.itertuples():
-        shown = "now" if row.deadline == 0 else duration(row.deadline)
-        if math.isnan(row.loss):
-            words = f"{count(row.reachable, 'node')} at most"
-            rows.append([shown, f"{row.free:,}", f"{row.end:,}", "", words, "", "", "", ""])
-            continue
-        loss = lost(row.loss) + ("" if row.proven else " *")
-        unproven |= not row.proven
-        written = duration(row.ready) if row.app or row.sys else "-"
-        counts = (row.free, row.end, row.freed)
-        rows.append(
-            [
-                shown,
-                *(f"{n:,}" for n in counts),
-                loss,
-                *(f"{n:,}" for n in (row.kill, row.app, row.sys)),
-                written,
-            ]
-        )
-    text = columns(rows)
+    for row in advice.table().itertuples():
+        shown, cells = "now" if row.deadline == 0 else duration(row.deadline), _cells_of(row)
+        unproven |= not (math.isnan(row.loss) or row.proven)
+        if lines and lines[-1][1] == cells:
+            lines[-1][0].append(shown)
+        else:
+            lines.append(([shown], cells))
+    spans = [" to ".join(dict.fromkeys((deadlines[0], deadlines[-1]))) for deadlines, _ in lines]
+    rows = [[span, *cells] for span, (_, cells) in zip(spans, lines, strict=True)]
+    text = columns([["deadline", *heads], *rows])
     return f"{text}\n* not proven to be the least" if unproven else text
+
+
+def _cells_of(row: Any) -> list[str]:
+    """The plan of a deadline, a row of `Advice.table`, as the cells of a line."""
+    if math.isnan(row.loss):
+        words = f"{count(row.reachable, 'node')} at most"
+        return [f"{row.free:,}", f"{row.end:,}", "", words, "", "", "", ""]
+    counts = (f"{n:,}" for n in (row.free, row.end, row.freed))
+    actions = (f"{n:,}" for n in (row.kill, row.app, row.sys))
+    written = duration(row.ready) if row.app or row.sys else "-"
+    return [*counts, lost(row.loss) + ("" if row.proven else " *"), *actions, written]
 
 
 def deadline_text(choice: Choice, before: str = "by") -> str:
@@ -208,8 +211,9 @@ def columns(rows: Sequence[Sequence[str]], *, left: int = 0) -> str:
 
 
 def notes_on(snapshot: Snapshot) -> list[str]:
-    """All remarks, one sentence each."""
+    """All remarks, one sentence each; first, if there is one, the doubt about the moment."""
     return [
+        *filter(None, [snapshot.cluster.doubt]),
         *_on_nodes(snapshot),
         *_on_jobs(snapshot),
         *_on_model(snapshot),

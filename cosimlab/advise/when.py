@@ -83,8 +83,9 @@ def forecast_of(
     running = _running(cluster, np.flatnonzero(held), held[held > 0])
     waiting, left_out = _waiting(cluster, partition)
     notes = [
+        *filter(None, [cluster.doubt]),
         "not tested on this cluster; lab.backtest on its accounting says how often such "
-        "intervals hold"
+        "intervals hold",
     ]
     notes += [f"{count(left_out, 'job')} left out: not eligible yet"] if left_out else []
     notes += (

@@ -104,9 +104,9 @@ class Report:
         return next(section for section in self.sections if section.name == name)
 
     def __str__(self) -> str:
-        lines = [f"Report on {self.name}", *(f"- {each}" for each in self.findings)]
-        found = str(self.changes or "")
-        return "\n".join([*lines, *([found] if found else [])])
+        """What changes would bring, then the findings, in the order of the page."""
+        lines = [f"Report on {self.name}", *filter(None, [str(self.changes or "")])]
+        return "\n".join([*lines, *(f"- {each}" for each in self.findings)])
 
     def __repr__(self) -> str:
         return f"<Report {self.name}: {count(len(self.sections), 'section')}>"

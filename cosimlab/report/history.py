@@ -25,7 +25,7 @@ from cosimlab.report.policies import described_by, policies_section, replay
 from cosimlab.report.waits import FEWEST
 from cosimlib import checks as check
 from cosimlib.calendar import Calendar
-from cosimlib.display import count, duration, percent
+from cosimlib.display import count, duration, percent, times_as_long
 from cosimlib.metrics import occupied_nodes
 from cosimlib.schedule import Schedule
 from cosimlib.units import DAY, HOUR, MINUTE, WEEK
@@ -63,6 +63,9 @@ def months_section(log: Log) -> Section | None:
         return None
     use = whole["utilization"]
     finding = f"By month, use ranges from {percent(use.min(), 0)} to {percent(use.max(), 0)}"
+    beyond = use.max() > 1
+    if beyond:
+        finding = "By month, use is open, as jobs hold more than the machine has"
     panels = {"% used": pd.Series(100 * table["utilization"].to_numpy(), edges[:-1])}
     if "waits" in log.lacks:
         table = table.drop(columns=["mean wait (h)", "median wait (h)", "p90 wait (h)"])
@@ -71,7 +74,8 @@ def months_section(log: Log) -> Section | None:
         low, high = (
             f"{duration(wait[month])} ({month})" for month in (wait.idxmin(), wait.idxmax())
         )
-        finding += f", the mean wait from {low} to {high}"
+        finding += "; the mean wait ranges" if beyond else ", the mean wait"
+        finding += f" from {low} to {high}"
         panels["mean wait (h)"] = pd.Series(table["mean wait (h)"].fillna(0).to_numpy(), edges[:-1])
     shaded = log.windows[["start", "end"]].to_numpy()
     drawn = panels_chart(panels, float(edges[-1]), began, shaded)
@@ -171,10 +175,11 @@ def requests_section(log: Log) -> Section | None:
     how = f"Run time beyond the requested time does not count. {interval.basis}"
     computed = {finding: how} | _exact_requests(log)
     groups = pd.DataFrame({"asked": asked, "used": used, "nodes": jobs["nodes"]})
-    size = pd.cut(groups["nodes"], _size_edges(int(groups["nodes"].max())), right=True)
+    widest = int(groups["nodes"].max())
+    size = pd.cut(groups["nodes"], _size_edges(widest), right=True)
     sums = groups.groupby(size, observed=True)[["asked", "used"]].sum()
     table = pd.DataFrame({"share used": sums["used"] / sums["asked"]})
-    table.index = [_size_name(each, log.unit) for each in sums.index]
+    table.index = [_size_name(each, widest, log.unit) for each in sums.index]
     drawn = dot_chart(100 * table, "percent of the requested time used")
     caption = f"Share of the requested {log.unit}-hours that is used, by size"
     tables = {caption: table.rename_axis("size")}
@@ -191,9 +196,10 @@ def _size_edges(most: int) -> list[int]:
     return edges
 
 
-def _size_name(size: pd.Interval, unit: str) -> str:
-    low, high = int(size.left) + 1, int(size.right)
-    return f"1 {unit}" if high == 1 else f"{low:,}–{high:,} {unit}s"
+def _size_name(size: pd.Interval, widest: int, unit: str) -> str:
+    """The sizes of a group in words, up to the widest job."""
+    low, high = int(size.left) + 1, min(int(size.right), widest)
+    return count(low, unit) if low == high else f"{low:,}–{high:,} {unit}s"
 
 
 def _exact_requests(log: Log) -> dict[str, str]:
@@ -214,8 +220,8 @@ def _exact_requests(log: Log) -> dict[str, str]:
     if waits[1].sum() == 0:
         return {}
     interval = interval_of(at, *waits, seed=log.seed)
-    ratio = cell(float(waits[0].sum() / waits[1].sum()))
-    finding = f"Under {base}, with exact requests the mean wait would be {ratio} times as long"
+    ratio = times_as_long(cell(float(waits[0].sum() / waits[1].sum())))
+    finding = f"Under {base}, with exact requests the mean wait would be {ratio}"
     how = (
         f"All jobs of the log under {base}, which describes this site, with requested times equal "
         f"to run times. {interval.basis}"
@@ -246,9 +252,9 @@ def change_section(log: Log, *, since: str | float) -> Section:
         return Section("change", title, (why,))
     raw, equal = _change(weeks, log.seed)
     before, after = weeks.groupby("after")[["waited", "jobs"]].sum().eval("waited / jobs")
-    ratio = cell(after / max(before, 1e-9))
+    ratio = times_as_long(cell(after / max(before, 1e-9)))
     first = (
-        f"Since {name}, jobs wait {ratio} times as long{raw.text(cell)}: "
+        f"Since {name}, jobs wait {ratio}{raw.text(cell)}: "
         f"{duration(after)} on average, {duration(before)} before."
     )
     word = "whether waits changed is open"
@@ -256,7 +262,8 @@ def change_section(log: Log, *, since: str | float) -> Section:
         word = "waits fell"
     elif equal[1].low > 1:
         word = "waits rose"
-    second = f"At equal load it would be {cell(equal[0])} times{equal[1].text(cell)}: {word}."
+    at_equal_load = times_as_long(cell(equal[0]))
+    second = f"At equal load they would wait {at_equal_load}{equal[1].text(cell)}: {word}."
     how = (
         f"{count(int(sides[False]), 'whole week')} before and {int(sides[True]):,} after. The "
         f"weeks of either period are drawn anew {REDRAWS:,} times; the interval holds 95 %."

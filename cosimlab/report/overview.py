@@ -142,9 +142,12 @@ def tiles(log: Log) -> tuple[Tile, ...]:
     """Use, mean and median wait, waiting without an explanation, and jobs, with intervals."""
     first, last = log.window
     machine = count(log.machine.total_nodes, log.unit)
-    use = percent(log.schedule.utilization(first, last))
+    use = log.schedule.utilization(first, last)
+    used = Tile(f"of {machine} used", percent(use), _span(use_interval(log), percent))
+    if use > 1:
+        used = Tile(f"of {machine} used", OPEN, log.held.held)
     return (
-        Tile(f"of {machine} used", use, _span(use_interval(log), percent)),
+        used,
         _wait_tile(log),
         _unexplained_tile(log),
         _jobs_tile(log),

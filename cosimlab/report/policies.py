@@ -19,7 +19,7 @@ from cosimlab.report.log import Log, made_once, span_text, weeks_of, window_name
 from cosimlab.report.page import Section, cell, dot_chart
 from cosimlib.batch import simulate_easy, simulate_fcfs
 from cosimlib.calendar import ALWAYS_OPEN, Calendar
-from cosimlib.display import count, duration, durations, percent
+from cosimlib.display import count, duration, durations, percent, times_as_long
 from cosimlib.policies import SIMULATORS
 from cosimlib.schedule import RECORDED, Schedule
 from cosimlib.timesharing import STEP, simulate_timesharing
@@ -243,9 +243,10 @@ def timesharing_section(log: Log, *, weeks: int = 6) -> Section:
     ratios = table["hours, shared"] / table["hours, batch"].clip(lower=1e-9)
     table.insert(1, "ratio", ratios)
     ratio = float(table["hours, shared"].sum() / max(table["hours, batch"].sum(), 1e-9))
-    by_week = f" ({cell(ratios.min())} to {cell(ratios.max())} by week)" * (len(ratios) > 1)
+    least, most = cell(ratios.min()), cell(ratios.max())
+    by_week = f" ({least} to {most} by week)" * (least != most)
     finding = (
-        f"{_helps(ratios)}: jobs would take {cell(ratio)} times as long from submission to end"
+        f"{_helps(ratios)}: jobs would take {times_as_long(cell(ratio))} from submission to end"
         f"{by_week}."
     )
     how = (
@@ -332,7 +333,8 @@ def _best(compared: Comparison, closed: str) -> tuple[str, str]:
     lower = pairs["verdict"] == "lower"
     best = (pairs[lower] if lower.any() else pairs).sort_values("log", kind="stable").iloc[0]
     name, (ratio, least, most) = _spoken(best["policy"]), best[["log", "low", "high"]]
-    span = f"{cell(ratio)} times ({cell(least)} to {cell(most)})"
+    times = "as long" if cell(ratio) == "1" else f"{cell(ratio)} times"
+    span = f"{times} ({cell(least)} to {cell(most)})"
     if best["verdict"] == "lower":
         other = duration(float(values.loc[best["policy"], "log"]))
         better = f"{_capital(best['policy'])} would cut the mean wait under {today}"

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from cosimlab.forecasting import Backtest, backtest
-from cosimlab.forecasting.backtest import FEW_INSTANTS
+from cosimlab.forecasting.backtest import FEW_INSTANTS, FINE
 from cosimlab.report.log import (
     LEAST_SCORE,
     MOST_STARTED,
@@ -232,15 +232,18 @@ def log_section(log: Log) -> Section:
     """Section: the log, its machine, the account of its records, and its weeks."""
     schedule = log.schedule
     first, end = log.window
-    use = use_interval(log)
-    whole = (
-        f"{count(len(log.workload), 'job')} {'holds' if len(log.workload) == 1 else 'hold'} "
-        f"{percent(schedule.utilization(first, end))} of "
-        f"{count(log.machine.total_nodes, log.unit)} over {duration(end - first)}"
-        f"{log.simulated}{use.text(percent)}."
-    )
-    share = f"Of all {log.unit}-hours from the first start to the last end, jobs hold this share."
-    computed = {whole: f"{share} {use.basis}"}
+    use, share = use_interval(log), schedule.utilization(first, end)
+    machine = f"{count(log.machine.total_nodes, log.unit)} over {duration(end - first)}"
+    jobs_hold = f"{count(len(log.workload), 'job')} {_hold(len(log.workload))}"
+    whole = f"{jobs_hold} {percent(share)} of {machine}{log.simulated}{use.text(percent)}."
+    how = f"Of all {log.unit}-hours from the first start to the last end, jobs hold this share."
+    if share > 1:
+        whole = (
+            f"{jobs_hold} {cell(share)} times the {log.unit}-hours of {machine}{use.text(cell)}: "
+            "the machine is taken too small."
+        )
+        how = "Give its size with --nodes, or the processors of a node with --cores."
+    computed = {whole: f"{how} {use.basis}"}
     if log.used < 0.995:
         part = f"This report is on {percent(log.used)} of the log's {log.unit}-hours."
         computed[part] = (
@@ -268,6 +271,10 @@ def log_section(log: Log) -> Section:
     )
     title = "The log"
     return Section("log", title, tuple(computed), (picture,), tables, how_to_read, computed)
+
+
+def _hold(jobs: int) -> str:
+    return "holds" if jobs == 1 else "hold"
 
 
 def use_interval(log: Log) -> Interval:
@@ -569,7 +576,7 @@ def starts_section(log: Log) -> Section:
         "The loss (pinball loss, mean over five quantiles) is least for a forecast that is sharp "
         "and holds. The static plan is EASY with requested times and without further submissions, "
         "as squeue --start plans. The corrected forecast adds what earlier forecasts missed. These "
-        f"jobs wait {duration(tested.judged['wait'].mean() * HOUR)} on average: at a past instant "
+        f"jobs wait {duration(tested.judged['wait'].mean())} on average: at a past instant "
         "one meets those that wait long."
     )
     computed = _starts_findings(tested, list(table.index), log.seed)
@@ -612,21 +619,34 @@ def _starts_findings(tested: Backtest, methods: list[str], seed: int) -> dict[st
         loss = f"Starts cannot be forecast better than by {simple}: with {times}."
     else:
         loss = f"Whether starts can be forecast better than by {simple} is open: with {times}."
-    word = f"no difference from {percent(NOMINAL)} is visible"
-    if held.high < NOMINAL:
-        word = "they are too narrow"
-    elif held.low > NOMINAL:
-        word = "they are too cautious"
     share = float(tested.scores["coverage_80"].iloc[0])
     coverage = (
         f"Their {percent(NOMINAL)} intervals hold {percent(share)} of the waits"
-        f"{held.text(percent)}: {word}."
+        f"{held.text(percent)}: {_judged_width(held)}."
     )
     basis = (
         f"{count(len(block), 'wait')} at {count(tested.instants, 'past instant')}. {ratio.basis} "
         "Of the simple rules, that with the least loss is taken."
     )
-    return {loss: basis, coverage: basis}
+    fine = f"{100 * FINE[0]:g} to {percent(FINE[1])} of the waits count as {percent(NOMINAL)}."
+    return {loss: basis, coverage: f"{basis} {fine}"}
+
+
+def _judged_width(held: Interval) -> str:
+    """What the share of waits that intervals hold, with its own interval, says of their width."""
+    least, most = FINE
+    if held.high < least:
+        return "they are too narrow"
+    if held.low > most:
+        return "they are too cautious"
+    if held.low >= least and held.high <= most:
+        return "they hold as they should"
+    open_as = "hold as they should"
+    if held.low >= least:
+        open_as = "are too cautious"
+    elif held.high <= most:
+        open_as = "are too narrow"
+    return f"whether they {open_as} is not decided"
 
 
 def _redrawn(block: np.ndarray, amount: np.ndarray, base: np.ndarray, seed: int) -> Interval:

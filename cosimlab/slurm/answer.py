@@ -15,11 +15,12 @@ import pandas as pd
 
 from cosimlab.comparison import Comparison, compare_where_possible
 from cosimlib.batch import simulate_easy
-from cosimlib.display import count
+from cosimlib.display import count, duration, or_unknown, percent
 from cosimlib.slurm import NotModeled, Site, SlurmSchedule, simulate
+from cosimlib.slurm.jobs import flags, limits_of
 from cosimlib.system import System
 from cosimlib.traces.slurm import NOT_STARTED, STILL_RUNNING
-from cosimlib.units import WEEK
+from cosimlib.units import HOUR, MINUTE, WEEK
 from cosimlib.workload import Workload
 
 LEAST_CORRELATION = 0.5
@@ -77,18 +78,55 @@ class SlurmReport:
     def __str__(self) -> str:
         parts = [f"Slurm's simulation of {self.name}", *self.notes]
         if len(self.record):
-            record = self.record.rename(columns={"error": "error of starts (s)"})
-            parts.append(record.round(2).to_string(index=False))
+            parts.append(_record_text(self.record))
         if len(self.groups):
-            waits = {name: f"{name} wait (s)" for name in ("mean", "median", "p90")}
-            parts += [self.groups.rename(columns=waits).round(0).to_string(index=False)]
+            parts.append(_groups_text(self.groups, list(self.schedules)))
         if self.fits is not False:
-            parts += [self.machine.round(3).to_string(index=False)]
+            used = self.machine["utilization"].map(percent)
+            parts.append(self.machine.assign(utilization=used).to_string(index=False))
         if self.comparison is not None:
             parts += [*self.comparison.sentences(), self.comparison.note]
         parts.append("Not modeled:" if self.not_modeled else "Not modeled: nothing that is set.")
         parts += [f"  {one.setting}={one.value}: {one.effect}" for one in self.not_modeled]
         return "\n".join(parts)
+
+
+def _record_text(record: pd.DataFrame) -> str:
+    """The record as text: errors of starts in the unit that suits the largest."""
+    length, unit = _unit_of(record["error"].max())
+    table = record.assign(
+        correlation=record["correlation"].map(lambda each: or_unknown(each, ".2f")),
+        error=[_short(each / length) for each in record["error"]],
+    )
+    return table.rename(columns={"error": f"error of starts ({unit})"}).to_string(index=False)
+
+
+def _groups_text(groups: pd.DataFrame, sites: list[str]) -> str:
+    """Waits as text: one line per group, those of its sites beside each other in one unit."""
+    length, unit = _unit_of(groups[["mean", "median", "p90"]].max().max())
+    rows = {}
+    for (kind, group), of_group in groups.groupby(["kind", "group"], sort=False):
+        waits = of_group.set_index("site").loc[sites]
+        rows[kind, group] = {"jobs": f"{waits['jobs'].iloc[0]:,}"} | {
+            name: " → ".join(_short(each / length) for each in waits[name])
+            for name in ("mean", "median", "p90")
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["by", "group"]).reset_index()
+    first = table["by"] == "all"
+    table = pd.concat([table[first], table[~first]])
+    return f"Waits in {unit}, {' → '.join(sites)}:\n{table.to_string(index=False)}"
+
+
+def _unit_of(seconds: float) -> tuple[float, str]:
+    """The length (s) and the name of the unit in which waits up to so many seconds are told."""
+    if not seconds >= MINUTE:
+        return 1.0, "seconds"
+    return (HOUR, "hours") if seconds >= HOUR else (MINUTE, "minutes")
+
+
+def _short(number: float) -> str:
+    """A number with three digits, or whole from 100 on."""
+    return or_unknown(number, ",.0f" if abs(number) >= 100 else ".3g")
 
 
 def report_on(
@@ -138,7 +176,13 @@ def report_on(
     elif fits is not False and len(sites) > 1:
         notes = (*notes, "The differences below have no intervals.")
     read = (_what_was_read(workload, sites[first]), _release(sites[first]))
-    notes = (*read, *_odd_records(workload), *notes, *_refusals(schedules))
+    notes = (
+        *read,
+        *_without_limits(workload),
+        *_odd_records(workload),
+        *notes,
+        *_refusals(schedules),
+    )
     named = {one for schedule in schedules.values() for one in schedule.not_modeled}
     return SlurmReport(
         workload.name,
@@ -180,10 +224,10 @@ def _record(schedule: SlurmSchedule) -> tuple[pd.DataFrame, bool, tuple[str, ...
     fits = bool(own >= LEAST_CORRELATION)
     text = (
         f"As configured against as recorded: rank correlation of waits {own:.2f}, EASY's "
-        f"{easy:.2f}; median error of starts {table['error'].iloc[-2]:,.0f} s, EASY's "
-        f"{table['error'].iloc[-1]:,.0f} s; mean wait recorded "
-        f"{_mean(recorded - submit, known):,.0f} s, simulated "
-        f"{_mean(starts['as configured'] - submit, known):,.0f} s."
+        f"{easy:.2f}; median error of starts {duration(table['error'].iloc[-2])}, EASY's "
+        f"{duration(table['error'].iloc[-1])}; mean wait recorded "
+        f"{duration(_mean(recorded - submit, known))}, simulated "
+        f"{duration(_mean(starts['as configured'] - submit, known))}."
     )
     if fits:
         return table, True, (text,)
@@ -219,10 +263,29 @@ def _what_was_read(workload: Workload, site: Site) -> str:
     return f"{text}; left out: {', '.join(left_out)}." if left_out else f"{text}."
 
 
+def _without_limits(workload: Workload) -> tuple[str, ...]:
+    """How many jobs have no time limit of their own, and which they have then."""
+    none = workload.jobs["requested_time"].isna()
+    unlimited = none & flags(workload, "unlimited")
+    groups = {
+        "without a time limit": (unlimited, "the MaxTime of their partition"),
+        "that asked for no time": (
+            none & ~unlimited,
+            "the DefaultTime of their partition, else its MaxTime",
+        ),
+    }
+    return tuple(
+        f"{count(int(chosen.sum()), 'job')} {which}: taken with {limit} (a year where that is "
+        "UNLIMITED)."
+        for which, (chosen, limit) in groups.items()
+        if chosen.any()
+    )
+
+
 def _odd_records(workload: Workload) -> tuple[str, ...]:
     """What was done with records that are not simple jobs, as the reader noted it."""
     return tuple(
-        f"{row.records:,} records {row.action}: {row.reason}."
+        f"{count(int(row.records), 'record')} {row.action}: {row.reason}."
         for row in workload.account.itertuples(index=False)
         if row.reason not in NOT_ENDED
     )
@@ -270,9 +333,11 @@ def _run_everywhere(schedules: Mapping[str, SlurmSchedule]) -> np.ndarray:
 def _easy(workload: Workload, site: Site) -> np.ndarray:
     """Starts under EASY on as many nodes; missing for jobs of more."""
     nodes = len(site.nodes)
+    limits = pd.Series(limits_of(workload, site), index=workload.jobs.index)
     fine = workload.jobs["nodes"].to_numpy() <= nodes
     kept = ["submit_time", "run_time", "requested_time", "nodes"]
-    jobs = workload.jobs.loc[fine, kept]
+    jobs = workload.jobs[kept]
+    jobs = jobs.assign(requested_time=jobs["requested_time"].fillna(limits)).loc[fine]
     starts = np.full(len(workload), np.nan)
     if fine.any():
         plain = Workload(jobs, workload.name)

@@ -6,16 +6,17 @@ names or a feature) in the place of which partitions have nodes, and ranges such
 The options themselves are those of `cosimlib.slurm.settings`.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from cosimlib.slurm.options import NODE_NOT_FOLLOWED, NODE_WITHOUT_INFLUENCE, effect_of
-from cosimlib.slurm.settings import set_of_partition, set_option
+from cosimlib.slurm.settings import read_setting, set_of_partition, set_option
 from cosimlib.slurm.site import Node, NotModeled, Partition, Site
-from cosimlib.slurm.values import SettingError, memory_of, plain, whole
+from cosimlib.slurm.values import Read, SettingError, count, memory_of, plain, whole, within
 from cosimlib.traces.account import TraceError
 from cosimlib.traces.hosts import expand_hosts
 
@@ -23,6 +24,9 @@ PAIR = re.compile(r'([A-Za-z_][\w.\[\]]*)\s*=\s*("[^"]*"|\S*)')
 DEEPEST = 8
 """Files that include one another deeper than this do so in a circle."""
 UNITS = re.compile(r"^([0-9.]+) (sec|min|usec|minutes|seconds)$")
+HOST_LIST = re.compile(r"(?:[^\[\]]|\[[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*\])*")
+"""Names with whole ranges in brackets."""
+FROM_ONE = within(whole, 1, math.inf, "a whole number")
 MENDED_GRES = re.compile(r"\([^)]*\)")
 
 
@@ -180,7 +184,7 @@ def _take_node(machine: Machine, line: Line) -> None:
         machine.node_defaults |= given
         return
     given = machine.node_defaults | given
-    for name in expand_hosts(value):
+    for name in hosts_of(value, line.place, "NodeName"):
         machine.nodes[name] = checked(line.place, _node, name, given)
         machine.uncounted[name] = _uncounted(given.get("gres", ""))
     for name, each in given.items():
@@ -192,20 +196,39 @@ def _take_node(machine: Machine, line: Line) -> None:
 
 def _node(name: str, given: dict[str, str]) -> Node:
     """A node by the options of its line."""
-    sockets = whole(given.get("sockets", given.get("socketsperboard", "1")))
-    cores = sockets * whole(given.get("boards", "1")) * whole(given.get("corespersocket", "1"))
-    if "sockets" in given:
-        cores = sockets * whole(given.get("corespersocket", "1"))
-    cores *= whole(given.get("threadspercore", "1"))
+
+    def read(setting: str, reader: Read, otherwise: str = "1") -> Any:
+        return read_setting(setting, given.get(setting.lower(), otherwise), reader)
+
+    of_boards = read("Boards", FROM_ONE) * read("SocketsPerBoard", FROM_ONE)
+    sockets = read("Sockets", FROM_ONE) if "sockets" in given else of_boards
+    cores = sockets * read("CoresPerSocket", FROM_ONE) * read("ThreadsPerCore", FROM_ONE)
     features = given.get("features", given.get("feature", ""))
     return Node(
         name,
-        cores=whole(given.get("cpus", given.get("procs", str(cores)))),
-        memory=memory_of(given.get("realmemory", "1")),
+        cores=read("CPUs", FROM_ONE, given.get("procs", str(cores))),
+        memory=read("RealMemory", memory_of),
         gres=gres_of(given.get("gres", "")),
-        weight=whole(given.get("weight", "1")),
+        weight=read("Weight", count),
         features=frozenset(part.strip() for part in features.split(",") if part.strip()),
     )
+
+
+def hosts_of(text: str, place: str, setting: str) -> list[str]:
+    """The names in a list of hosts.
+
+    Raises
+    ------
+    TraceError
+        If a bracket is not closed, a range is none, or the list has a million names or more.
+    """
+    names = expand_hosts(text) if HOST_LIST.fullmatch(text) else []
+    if not names:
+        raise TraceError(
+            f"{place}: {setting}={text!r}; expected names and ranges such as n[01-16,20], every "
+            "bracket closed, at most 1,000,000 hosts; mend the list"
+        )
+    return names
 
 
 def gres_of(text: str) -> dict[str, int]:
@@ -235,11 +258,15 @@ def _count_gres(machine: Machine, path: Path) -> None:
         given = {plain(name): value for name, value in line.pairs}
         if "name" not in given:
             continue
-        files = len(expand_hosts(given["file"])) if "file" in given else 1
-        count = checked(line.place, whole, given.get("count", str(files)))
-        for node in expand_hosts(given["nodename"]) if "nodename" in given else machine.nodes:
+        files = len(hosts_of(given["file"], line.place, "File")) if "file" in given else 1
+        written = given.get("count", str(files))
+        number = checked(line.place, read_setting, "Count", written, count)
+        names: Iterable[str] = machine.nodes
+        if "nodename" in given:
+            names = hosts_of(given["nodename"], line.place, "NodeName")
+        for node in names:
             kinds = found.setdefault(node, {})
-            kinds[given["name"]] = kinds.get(given["name"], 0) + count
+            kinds[given["name"]] = kinds.get(given["name"], 0) + number
     for node, kinds in found.items():
         if node in machine.nodes:
             own = dict(machine.nodes[node].gres)
@@ -255,7 +282,7 @@ def _with_partitions(site: Site, machine: Machine) -> Site:
         one = Partition(name)
         for key, (written, value) in options.items():
             if key == "nodes":
-                value = _without_sets(value, machine)
+                value = _without_sets(value, machine, place, f"PartitionName={name} Nodes")
                 one = replace(one, nodes=_rows(value, row, place, name))
             else:
                 one, new = checked(place, set_of_partition, one, written, value, place)
@@ -264,12 +291,12 @@ def _with_partitions(site: Site, machine: Machine) -> Site:
     return replace(site, partitions=partitions, not_modeled=tuple(notes))
 
 
-def _without_sets(text: str, machine: Machine) -> str:
+def _without_sets(text: str, machine: Machine, place: str, setting: str) -> str:
     """A list of nodes, with the names of their nodes in the place of sets of nodes."""
-    if text.upper() == "ALL":
+    if not text or text.upper() == "ALL":
         return text
     names: list[str] = []
-    for name in expand_hosts(text):
+    for name in hosts_of(text, place, setting):
         names += _nodes_of_set(name, machine) if name in machine.node_sets else [name]
     return ",".join(names)
 
@@ -277,7 +304,8 @@ def _without_sets(text: str, machine: Machine) -> str:
 def _nodes_of_set(name: str, machine: Machine) -> list[str]:
     """The nodes of a set: those that it names, and those with its feature."""
     given, place = machine.node_sets[name]
-    listed = expand_hosts(given["nodes"]) if "nodes" in given else []
+    setting = f"NodeSet={name} Nodes"
+    listed = hosts_of(given["nodes"], place, setting) if "nodes" in given else []
     unknown = [each for each in listed if each not in machine.nodes]
     if unknown:
         raise TraceError(

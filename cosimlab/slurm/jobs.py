@@ -5,6 +5,9 @@ A list of submissions is that of the UB Slurm Simulator, plain or gzip: one job 
 time of submission (s), `-sim-walltime` how long the job really runs (s; −1: until its limit); the
 rest are options of sbatch. A job given by `-n` alone gets as many nodes as these tasks need on the
 largest nodes of its partition, unless ``--ntasks-per-node`` says otherwise.
+
+A job that sacct records with UNLIMITED or Partition_Limit, or that is submitted with ``-t 0`` or
+``-t UNLIMITED``, has no limit of its own: it is `unlimited`, and has the MaxTime of its partition.
 """
 
 import gzip
@@ -83,6 +86,7 @@ def _sacct(path: Path) -> Workload:
         account=read.column("group"),
         partition=read.column("queue"),
         memory=read.column("memory") / GIGABYTE,
+        unlimited=read.jobs["requested_time"].isna(),
     )
     if "constraint" in jobs:
         is_list = jobs["constraint"].str.fullmatch(FEATURES).fillna(False)
@@ -123,13 +127,15 @@ def _submission(at: str, text: str, site: Site) -> dict:
     if "uid" not in asked or "run" not in asked:
         raise SettingError("a job without --uid and -sim-walltime; expected both")
     limit = _value(asked, "time", time_of, math.nan)
-    limit = math.nan if limit == NO_LIMIT else limit
+    unlimited = limit in (0.0, NO_LIMIT)
+    limit = math.nan if unlimited else limit
     run = _value(asked, "run", number, 0.0)
     nodes, cores = _size(asked, site)
     row = {
         "submit_time": _value({"dt": at}, "dt", number, 0.0),
         "run_time": (limit if limit > 0 else 365 * 86_400.0) if run < 0 else run,
         "requested_time": limit,
+        "unlimited": unlimited,
         "nodes": nodes,
         "requested_nodes": nodes if "nodes" in asked else 1,
         "cores": math.nan if "exclusive" in asked else float(cores),

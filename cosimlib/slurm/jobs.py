@@ -5,11 +5,12 @@ per node; 0: all of it, as ``--mem=0``; missing: the partition's default, and wi
 it), `gpus` (per node), `requested_time`, `partition`, `user`; and, beyond those that every workload
 knows, `requested_nodes` (of ``-N``; missing: as many as the job has), `account` (missing: the
 user's first), `qos` (missing: the association's default, else ``normal`` if there is one),
-`eligible_time` (s, from when it may start), `nice`, `constraint` (features, joined by ``&``) and
-`exclusive`.
+`eligible_time` (s, from when it may start), `nice`, `constraint` (features, joined by ``&``),
+`exclusive` and `unlimited` (it was submitted or recorded without a limit).
 
 - Slurm counts time limits in minutes: a limit is rounded up. A job without one has the default of
-  its partition, else its longest time, else a year.
+  its partition, else its longest time, else a year. An unlimited job has no default: it has the
+  longest time of its partition, else a year, which is what backfill reckons with.
 - A job without ``-N`` asks for one node, whatever it gets: only one counts in its priority.
 - A job that outlives its limit ends at limit + OverTimeLimit + KillWait, or when it would end by
   itself, if that is earlier: it is taken to ignore the signal that comes before the kill. Slurm
@@ -136,6 +137,11 @@ def jobs_of(workload: Workload, site: Site, branches: dict[tuple[str, str], int]
     return Jobs(table, requests, eligible, considered, ledger, reasons, words)
 
 
+def limits_of(workload: Workload, site: Site) -> np.ndarray:
+    """The time limit (s) of each job, as a site takes it."""
+    return _asked(workload, site)["limit"].to_numpy(np.float64)
+
+
 # --- columns --------------------------------------------------------------------------------------
 
 
@@ -164,7 +170,7 @@ def _asked(workload: Workload, site: Site) -> pd.DataFrame:
     table["eligible_time"] = np.fmax(eligible, table["submit_time"])
     code = table["partition"].cat.codes.to_numpy()
     cores = _numbers(workload, "cores", np.nan)
-    exclusive = _texts(workload, "exclusive").str.lower().isin(["true", "1", "1.0", "yes"])
+    exclusive = flags(workload, "exclusive")
     whole = _by_partition(site, code, lambda one: one.exclusive, False)
     table["is_whole"] = site.whole_nodes | whole | exclusive | cores.isna()
     table["cores"] = np.ceil(cores.fillna(1.0)).clip(lower=1).astype(np.int64)
@@ -194,6 +200,7 @@ def _set_limits(table: pd.DataFrame, workload: Workload, site: Site, code: np.nd
     default = _by_partition(site, code, _default_time, YEAR)
     longest = _by_partition(site, code, lambda one: one.max_time, np.inf)
     requested = workload.jobs["requested_time"]
+    default = np.where(flags(workload, "unlimited"), np.minimum(longest, YEAR), default)
     asked = np.where(requested.isna(), default, requested)
     table["asked_limit"] = np.where(requested.isna(), 0.0, asked)
     rounded = np.ceil(asked / MINUTE) * MINUTE
@@ -227,6 +234,11 @@ def _texts(workload: Workload, name: str) -> pd.Series:
     if name not in workload.jobs:
         return pd.Series("", index=workload.jobs.index, dtype="str")
     return workload.jobs[name].astype("string").fillna("").str.strip().astype("str")
+
+
+def flags(workload: Workload, name: str) -> pd.Series:
+    """A column as true or false, false where it is missing."""
+    return _texts(workload, name).str.lower().isin(["true", "1", "1.0", "yes"])
 
 
 def _numbers(workload: Workload, name: str, missing: float) -> pd.Series:

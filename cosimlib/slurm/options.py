@@ -11,22 +11,29 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cosimlib.slurm.limits import TRES
+from cosimlib.slurm.site import NO_LIMIT
 from cosimlib.slurm.values import (
     NONE,
     Read,
+    SettingError,
     amounts_of,
+    count,
     limit_of,
     memory_of,
     names_of,
     names_or_all,
     number,
+    or_else,
     release_of,
+    scaled,
     seconds_of,
     shares_of,
+    time_from,
     time_of,
     time_or_zero,
     weights_of,
     whole,
+    within,
     yes,
 )
 from cosimlib.units import MINUTE
@@ -50,30 +57,71 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+RESETS = ("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
+
+
+def _reset_of(text: str) -> str:
+    """When usage is forgotten."""
+    if text.strip().upper() not in RESETS:
+        raise SettingError(f"one of {', '.join(RESETS)}")
+    return text.strip().upper()
+
+
+PREEMPT_MODES = (
+    "OFF", "CANCEL", "CHECKPOINT", "CLUSTER", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN",
+)  # fmt: skip
+
+
+def _modes_of(text: str) -> str:
+    """What happens to jobs that are preempted: words parted by commas."""
+    if not {*names_of(text.upper())} <= {*PREEMPT_MODES}:
+        raise SettingError(f"words of {', '.join(PREEMPT_MODES)}")
+    return text.upper()
+
+
+# The ranges are those of slurm.conf(5) and of Slurm's source. Slurm itself logs an error for some
+# values outside of them and takes its default; others are fatal.
+
+NUMBER_OF_16_BITS, NUMBER_OF_32_BITS = 65_533, 4_294_967_293
+"""What Slurm keeps in so many bits, but for its words for no value and no limit."""
+
+WEIGHT = within(whole, 0, NUMBER_OF_32_BITS, "a whole number")
+SMALL_NUMBER = within(whole, 0, NUMBER_OF_16_BITS, "a whole number")
+SECONDS = within(number, 0, NUMBER_OF_32_BITS, "seconds")
+
+
 # --- options that are followed --------------------------------------------------------------------
 
 GLOBAL = {
     "clustername": Option("site", "name", str),
     "slurm_version": Option("site", "release", release_of),
-    "priorityweightage": Option("priority", "age", whole),
-    "priorityweightassoc": Option("priority", "association", whole),
-    "priorityweightfairshare": Option("priority", "fair_share", whole),
-    "priorityweightjobsize": Option("priority", "job_size", whole),
-    "priorityweightpartition": Option("priority", "partition", whole),
-    "priorityweightqos": Option("priority", "qos", whole),
+    "priorityweightage": Option("priority", "age", WEIGHT),
+    "priorityweightassoc": Option("priority", "association", WEIGHT),
+    "priorityweightfairshare": Option("priority", "fair_share", WEIGHT),
+    "priorityweightjobsize": Option("priority", "job_size", WEIGHT),
+    "priorityweightpartition": Option("priority", "partition", WEIGHT),
+    "priorityweightqos": Option("priority", "qos", WEIGHT),
     "priorityweighttres": Option("priority", "tres", lambda text: kept(weights_of(text))),
-    "prioritymaxage": Option("priority", "max_age", time_of),
+    "prioritymaxage": Option("priority", "max_age", time_from(0)),
     "priorityfavorsmall": Option("priority", "favor_small", yes),
-    "prioritydecayhalflife": Option("priority", "half_life", time_or_zero),
-    "prioritycalcperiod": Option("priority", "period", time_of),
-    "priorityusageresetperiod": Option("priority", "reset", str.upper),
-    "fairsharedampeningfactor": Option("priority", "damping", whole),
-    "overtimelimit": Option("scheduler", "over_time_limit", time_of),
-    "killwait": Option("scheduler", "kill_wait", number),
-    "preemptmode": Option("preemption", "mode", str.upper),
+    "prioritydecayhalflife": Option(
+        "priority",
+        "half_life",
+        or_else(time_from(0), ("unlimited", "infinite", "none"), 0.0, "for none"),
+    ),
+    "prioritycalcperiod": Option("priority", "period", time_from(MINUTE)),
+    "priorityusageresetperiod": Option("priority", "reset", _reset_of),
+    "fairsharedampeningfactor": Option(
+        "priority", "damping", within(whole, 1, NUMBER_OF_16_BITS, "a whole number")
+    ),
+    "overtimelimit": Option("scheduler", "over_time_limit", time_from(0, or_unlimited=True)),
+    "killwait": Option("scheduler", "kill_wait", within(number, 0, NUMBER_OF_16_BITS, "seconds")),
+    "preemptmode": Option("preemption", "mode", _modes_of),
     "preemptexempttime": Option("preemption", "exempt_time", time_or_zero),
     "jobrequeue": Option("preemption", "requeue", yes),
-    "messagetimeout": Option("preemption", "message_timeout", number),
+    "messagetimeout": Option(
+        "preemption", "message_timeout", within(number, 0, NUMBER_OF_16_BITS, "seconds")
+    ),
 }
 """Options of slurm.conf with one value."""
 
@@ -97,23 +145,39 @@ PLUGINS: dict[str, tuple[Option, dict[str, object]]] = {
 NORMALIZED = ("assoc", "part", "qos", "tres")
 """Factors of priorities that are divided by the largest, unless ``NO_NORMAL_…`` is set."""
 
+BF_INTERVAL = or_else(within(number, 1, 10_800, "seconds"), ("-1",), NO_LIMIT, "for no backfill")
+
 SCHEDULER = {
-    "bf_interval": Option("scheduler", "bf_interval", number),
-    "bf_window": Option("scheduler", "bf_window", lambda text: number(text) * MINUTE),
-    "bf_resolution": Option("scheduler", "bf_resolution", number),
-    "bf_max_job_test": Option("scheduler", "bf_max_job_test", whole),
-    "bf_max_job_user": Option("scheduler", "bf_max_job_user", whole),
-    "bf_max_job_part": Option("scheduler", "bf_max_job_part", whole),
-    "bf_max_job_start": Option("scheduler", "bf_max_job_start", whole),
-    "bf_node_space_size": Option("scheduler", "bf_node_space_size", whole),
+    "bf_interval": Option("scheduler", "bf_interval", BF_INTERVAL),
+    "bf_window": Option(
+        "scheduler", "bf_window", scaled(within(number, 1, 43_200, "minutes"), MINUTE)
+    ),
+    "bf_resolution": Option("scheduler", "bf_resolution", within(number, 1, 3_600, "seconds")),
+    "bf_max_job_test": Option(
+        "scheduler", "bf_max_job_test", within(whole, 1, 1_000_000, "a whole number")
+    ),
+    "bf_max_job_user": Option("scheduler", "bf_max_job_user", count),
+    "bf_max_job_part": Option("scheduler", "bf_max_job_part", count),
+    "bf_max_job_start": Option(
+        "scheduler", "bf_max_job_start", within(whole, 0, 10_000, "a whole number")
+    ),
+    "bf_node_space_size": Option(
+        "scheduler", "bf_node_space_size", within(whole, 2, 2_000_000, "a whole number")
+    ),
     "bf_continue": Option("scheduler", "bf_continue", yes),
-    "default_queue_depth": Option("scheduler", "queue_depth", whole),
-    "partition_job_depth": Option("scheduler", "partition_depth", whole),
-    "sched_interval": Option("scheduler", "interval", number),
-    "sched_min_interval": Option("scheduler", "least_interval", lambda text: number(text) / 1e6),
+    "default_queue_depth": Option("scheduler", "queue_depth", count),
+    "partition_job_depth": Option("scheduler", "partition_depth", count),
+    "sched_interval": Option(
+        "scheduler", "interval", within(number, 1, NUMBER_OF_32_BITS, "seconds")
+    ),
+    "sched_min_interval": Option(
+        "scheduler",
+        "least_interval",
+        scaled(within(number, 0, NUMBER_OF_32_BITS, "microseconds"), 1e-6),
+    ),
     "preempt_youngest_first": Option("preemption", "youngest_first", yes),
-    "preempt_reorder_count": Option("preemption", "reorder_count", whole),
-    "requeue_delay": Option("scheduler", "requeue_delay", number),
+    "preempt_reorder_count": Option("preemption", "reorder_count", count),
+    "requeue_delay": Option("scheduler", "requeue_delay", SECONDS),
 }
 """Parts of ``SchedulerParameters``."""
 
@@ -123,10 +187,10 @@ PARTITION: dict[str, tuple[str, Read]] = {
     "maxtime": ("max_time", time_of),
     "defaulttime": ("default_time", time_of),
     "maxnodes": ("max_nodes", limit_of),
-    "minnodes": ("min_nodes", whole),
-    "priority": ("priority_factor", whole),
-    "priorityjobfactor": ("priority_factor", whole),
-    "prioritytier": ("tier", whole),
+    "minnodes": ("min_nodes", count),
+    "priority": ("priority_factor", SMALL_NUMBER),
+    "priorityjobfactor": ("priority_factor", SMALL_NUMBER),
+    "prioritytier": ("tier", SMALL_NUMBER),
     "qos": ("qos", lambda text: "" if text.lower() in NONE else text),
     "allowqos": ("allow_qos", names_or_all),
     "denyqos": ("deny_qos", names_of),
@@ -134,8 +198,8 @@ PARTITION: dict[str, tuple[str, Read]] = {
     "denyaccounts": ("deny_accounts", names_of),
     "defmempercpu": ("memory_per_core", memory_of),
     "defmempernode": ("memory_per_node", memory_of),
-    "preemptmode": ("preempt_mode", str.upper),
-    "gracetime": ("grace_time", number),
+    "preemptmode": ("preempt_mode", _modes_of),
+    "gracetime": ("grace_time", SECONDS),
     "tresbillingweights": ("billing_weights", weights_of),
 }
 """Options of a partition, but for its nodes and ``OverSubscribe``."""
@@ -187,12 +251,18 @@ OF_ONE_RESOURCE = {
 """Limits of one resource, as older versions of Slurm have them."""
 
 OF_QOS: dict[str, tuple[str, Read]] = {
-    "priority": ("priority", whole),
+    "priority": ("priority", or_else(WEIGHT, ("-1",), 0, "for none")),
     "preempt": ("preempts", names_of),
-    "preemptmode": ("preempt_mode", str.upper),
+    "preemptmode": ("preempt_mode", _modes_of),
     "preemptexempttime": ("exempt_time", time_or_zero),
-    "gracetime": ("grace_time", seconds_of),
-    "usagefactor": ("usage_factor", number),
+    "gracetime": (
+        "grace_time",
+        or_else(within(seconds_of, 0, NUMBER_OF_32_BITS, "seconds"), ("-1",), 0.0, "for none"),
+    ),
+    "usagefactor": (
+        "usage_factor",
+        or_else(within(number, 0, 1e12, "a number"), ("-1",), 1.0, "for 1"),
+    ),
 }
 
 OF_ASSOCIATION: dict[str, tuple[str, Read]] = {

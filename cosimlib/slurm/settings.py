@@ -85,7 +85,7 @@ def _set_plugin(site: Site, name: str, value: str, place: str) -> Site:
 
 def _assign(site: Site, option: Option, name: str, value: str) -> Site:
     """A site with the field of an option."""
-    return _put(site, option, _read(name, value, option.read))
+    return _put(site, option, read_setting(name, value, option.read))
 
 
 def _put(site: Site, option: Option, found: Any) -> Site:
@@ -96,8 +96,8 @@ def _put(site: Site, option: Option, found: Any) -> Site:
     return replace(site, **{option.record: record})
 
 
-def _read(setting: str, value: str, read: Read) -> Any:
-    """The value of a setting; the error names it and what was expected."""
+def read_setting(setting: str, value: str, read: Read) -> Any:
+    """The value of a setting; the error names the setting, its value and what was expected."""
     try:
         return read(value)
     except SettingError as error:
@@ -186,7 +186,7 @@ def _set_default_memory(site: Site, name: str, value: str, place: str) -> Site:
     if value.upper() in ("UNLIMITED", "0"):
         return site
     field, _ = PARTITION[plain(name)]
-    amount = _read(name, value, memory_of)
+    amount = read_setting(name, value, memory_of)
     partitions = dict(site.partitions)
     for key, one in partitions.items():
         if one.memory_per_core is None and one.memory_per_node is None:
@@ -223,7 +223,7 @@ def set_of_partition(
         return replace(one, exclusive=word.startswith("EXCLUSIVE")), notes
     if key in PARTITION:
         field, read = PARTITION[key]
-        changed = replace(one, **{field: _read(setting, value, read)})
+        changed = replace(one, **{field: read_setting(setting, value, read)})
         if key == "priority":  # older Slurms: both at once
             changed = replace(changed, tier=changed.priority_factor)
         return changed, _lost(setting, value, place) if key == "tresbillingweights" else []
@@ -270,7 +270,7 @@ def _given(one: Any, field: str, setting: str, value: str, read: Read) -> Any:
     """A field's new value; no text is the default, and lists of names may add and take away."""
     if not value:
         return next(each for each in fields(one) if each.name == field).default
-    found = _read(setting, value, read)
+    found = read_setting(setting, value, read)
     return _joined(getattr(one, field), found) if field in ("qos", "preempts") else found
 
 
@@ -282,13 +282,13 @@ def _limited(
     notes: list[NotModeled] = []
     if key in OF_ONE_RESOURCE:
         field, resource = OF_ONE_RESOURCE[key]
-        most = _read(setting, value, memory_limit_of if resource == "mem" else limit_of)
+        most = read_setting(setting, value, memory_limit_of if resource == "mem" else limit_of)
         found = {name: each for name, each in getattr(limits, field).items() if name != resource}
         if most < NO_LIMIT:
             found[resource] = most
     else:
         field, read = LIMITS[key]
-        found = _read(setting, value, read)
+        found = read_setting(setting, value, read)
         if isinstance(found, dict):
             notes, found = _lost(setting, value, place), kept(found)
     changed: dict[str, Any] = {field: found}

@@ -282,6 +282,7 @@ def settings_of(site: Site, preempts: bool) -> np.record:
     """The site's settings as numbers; and whether any job may stop others."""
     weights, scheduler, preemption = site.priority, site.scheduler, site.preemption
     half_life = weights.half_life
+    backfills = scheduler.backfill and np.isfinite(scheduler.bf_interval)
     names = (
         "interval", "least_interval", "queue_depth", "partition_depth", "bf_interval", "bf_window",
         "bf_resolution", "bf_max_job_test", "bf_max_job_user", "bf_max_job_part",
@@ -291,7 +292,7 @@ def settings_of(site: Site, preempts: bool) -> np.record:
         1, SETTINGS, age=weights.age, fair_share=weights.fair_share, max_age=weights.max_age,
         decay=1 - LN2 / half_life if half_life > 0 else 1.0, period=weights.period,
         damping=weights.damping, multifactor=weights.multifactor, fair_tree=weights.fair_tree,
-        accrue_always=weights.accrue_always, backfill=scheduler.backfill, preempts=preempts,
+        accrue_always=weights.accrue_always, backfill=backfills, preempts=preempts,
         youngest_first=preemption.youngest_first, reorder_count=preemption.reorder_count,
         message_timeout=preemption.message_timeout,
         is_before_24_11=is_before(site.release, 24, 11),

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from cosimlib import checks as check
+
 NO_LIMIT = float("inf")
 """A limit that nothing reaches."""
 
@@ -205,13 +207,19 @@ class PrioritySettings:
     fair_tree: bool = True
     damping: int = 1
 
+    def __post_init__(self) -> None:
+        check.number("period", self.period, above=0, where="PrioritySettings")
+        check.number("half_life", self.half_life, least=0, where="PrioritySettings")
+        check.number("damping", self.damping, above=0, where="PrioritySettings")
+
 
 @dataclass(frozen=True)
 class SchedulerSettings:
     """The main loop and the backfill loop: ``SchedulerParameters`` in seconds.
 
     `bf_window` is in minutes in Slurm's file and in seconds here. A `bf_node_space_size` of 0 is
-    `bf_max_job_test`, as in Slurm.
+    `bf_max_job_test`, as in Slurm. With an infinite `bf_interval` (-1 in Slurm's file) backfill
+    never runs.
     """
 
     backfill: bool = True
@@ -231,6 +239,17 @@ class SchedulerSettings:
     over_time_limit: float = 0.0
     kill_wait: float = 30.0
     requeue_delay: float = 120.0
+
+    def __post_init__(self) -> None:
+        where = "SchedulerSettings"
+        check.that("bf_interval", self.bf_interval, self.bf_interval > 0, "above 0", where=where)
+        for name in ("interval", "bf_window", "bf_resolution"):
+            check.number(name, getattr(self, name), above=0, where=where)
+        for name in ("least_interval", "kill_wait", "requeue_delay"):
+            check.number(name, getattr(self, name), least=0, where=where)
+        limit = self.over_time_limit
+        check.that("over_time_limit", limit, limit >= 0, "0 or above", where=where)
+        check.whole("bf_max_job_test", self.bf_max_job_test, 1, where=where)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ A plain number is minutes where a limit of time is meant, and megabytes where me
 raises `SettingError` with what it expects; who knows the setting's name puts that before it.
 """
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -61,11 +62,70 @@ def whole(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """A number."""
+    """A finite number."""
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
-        raise SettingError("a number") from None
+        found = math.nan
+    if not math.isfinite(found):
+        raise SettingError("a number")
+    return found
+
+
+def within(read: Read, least: float, most: float, what: str) -> Read:
+    """A reader of numbers from `least` to `most`; its error says `what` they are, and the range."""
+    expected = f"{what} from {least:,}" + (f" to {most:,}" if most < math.inf else "")
+
+    def read_within(text: str) -> Any:
+        try:
+            found = read(text)
+        except SettingError:
+            found = math.nan
+        if not least <= found <= most:
+            raise SettingError(expected)
+        return found
+
+    return read_within
+
+
+count = within(whole, 0, math.inf, "a whole number")
+"""A whole number from 0."""
+
+
+def scaled(read: Read, factor: float) -> Read:
+    """A reader of what another one reads, in another unit."""
+    return lambda text: read(text) * factor
+
+
+def or_else(read: Read, words: tuple[str, ...], value: Any, meaning: str) -> Read:
+    """A reader that takes some words, too, for a value; its error tells their `meaning`."""
+
+    def read_or_else(text: str) -> Any:
+        if text.strip().lower() in words:
+            return value
+        try:
+            return read(text)
+        except SettingError as error:
+            raise SettingError(f"{error}, or {words[0]} {meaning}") from None
+
+    return read_or_else
+
+
+def time_from(least: float, *, or_unlimited: bool = False) -> Read:
+    """A reader of times of at least so many seconds; -1 is none, UNLIMITED only where it may be."""
+    expected = f"minutes, or a time such as 1-12:00:00, from {least / MINUTE:g} min"
+    expected += ", or UNLIMITED" * or_unlimited
+
+    def read_from(text: str) -> float:
+        try:
+            found = math.nan if text.strip() in ("", "-1") else time_of(text)
+        except SettingError:
+            found = math.nan
+        if not found >= least or (found == NO_LIMIT and not or_unlimited):
+            raise SettingError(expected)
+        return found
+
+    return read_from
 
 
 def release_of(text: str) -> str:
@@ -90,7 +150,9 @@ def seconds_of(text: str) -> float:
 
 def limit_of(text: str) -> float:
     """A limit; none for nothing, −1 and UNLIMITED."""
-    return NO_LIMIT if text.strip().lower() in NONE else float(whole(text))
+    if text.strip().lower() in NONE:
+        return NO_LIMIT
+    return float(or_else(count, ("-1",), NO_LIMIT, "for no limit")(text))
 
 
 def memory_limit_of(text: str) -> float:
@@ -99,8 +161,10 @@ def memory_limit_of(text: str) -> float:
 
 
 def shares_of(text: str) -> int | None:
-    """A number of shares; None for ``parent``."""
-    return None if text.strip().lower() == "parent" else whole(text)
+    """A number of shares; None for ``parent``, and 1 for -1, with which sacctmgr clears them."""
+    if text.strip() == "-1":
+        return 1
+    return or_else(count, ("parent",), None, "for those of the account")(text)
 
 
 def yes(text: str) -> bool:
@@ -130,7 +194,11 @@ def amounts_of(text: str) -> dict[str, float]:
             raise SettingError("resources such as cpu=100,mem=200G,gres/gpu=4")
         name = name.strip().lower()
         if amount.strip() != "-1":
-            found[name] = memory_of(amount) if name == "mem" else number(amount)
+            read = memory_of if name == "mem" else within(number, 0, math.inf, "a number")
+            try:
+                found[name] = read(amount)
+            except SettingError as error:
+                raise SettingError(f"{error} for {name}, or -1 for no limit") from None
     return found
 
 

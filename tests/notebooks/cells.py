@@ -20,6 +20,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from cosimlab.figures.publishing import Publisher
+from cosimlib.policies import BUILT_IN, SIMULATORS
 
 NO_NUMBER = re.compile(r"(?<!\w)(?:nan|inf|infinity|nat|<na>|&lt;na&gt;)(?!\w)", re.IGNORECASE)
 TAG = re.compile(r"<(?!NA>)[^>]*>")
@@ -44,7 +45,10 @@ class Shown:
 
 
 def run_cells(path: Path, **parameters: object) -> Shown:
-    """Run the code cells of a notebook, its parameters changed after the cell that has them."""
+    """Run the code cells of a notebook, its parameters changed after the cell that has them.
+
+    The notebook sees the package's policies alone, and those that it registers are forgotten.
+    """
     shown = Shown()
     shown.names |= {"__name__": "__main__", "display": shown.display}
     publish = Publisher.publish
@@ -57,7 +61,11 @@ def run_cells(path: Path, **parameters: object) -> Shown:
         return shown.figures[name]
 
     printed = io.StringIO()
-    with mock.patch.object(Publisher, "publish", note), contextlib.redirect_stdout(printed):
+    with (
+        mock.patch.object(Publisher, "publish", note),
+        mock.patch.dict(SIMULATORS, BUILT_IN, clear=True),
+        contextlib.redirect_stdout(printed),
+    ):
         for cell in nbformat.read(path, as_version=4).cells:
             if cell.cell_type == "code":
                 _run(cell.source, f"{path.name}, {cell.id}", shown)

@@ -459,13 +459,24 @@ def test_no_work_lost_is_never_said_without_what_is_blocked(capsys):
     assert "duration=1-00:15:00 users=eve" in made and "nodes=n38 " in made
 
 
+def test_deadlines_in_a_row_with_the_same_plan_have_one_line(tmp_path):
+    """One of the jobs ends by itself within three minutes."""
+    jobs = (Job(1, ("n1",), left=150), Job(2, ("n2",), left=86_400))
+    paths = machine_of(jobs, 2).save(tmp_path)
+    _, table, *_ = text_of(advise(1, read_cluster(*paths), within=300)).split("\n\n")
+    deadlines = [line.strip().partition("  ")[0] for line in table.splitlines()]
+    assert deadlines == ["deadline", "now to 2 min", "3 min to 5 min"]
+
+
 def test_a_week_has_at_most_twenty_deadlines_and_the_one_asked_for(capsys):
     began = time.process_time()
     status, text, _ = run(capsys, "8", *SAVED, "--within", "7d", "--by", "90m")
     assert status == 0 and time.process_time() - began < 15
-    rows = [line for line in text.splitlines() if line.split()[:1] and "days" in line]
-    assert 5 <= len(rows) <= 20 and "\nby 1.5 h: " in text
+    assert "24 h to 7 days " in text and "\nby 1.5 h: " in text
     assert len(text.splitlines()) < 60
+    _, text, _ = run(capsys, "8", *SAVED, "--within", "7d", "--by", "90m", "--json")
+    deadlines = [row["deadline"] for row in json.loads(text)["deadlines"]]
+    assert 5 <= len(deadlines) <= 20 and 5400 in deadlines
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosimlab.advise import advise, read_cluster, text_of
+from cosimlab.advise import advise, commands_of, read_cluster, text_of
 from cosimlab.advise.snapshot import satisfying
 from cosimlab.advise.text import notes_on
 from cosimlib.traces.account import TraceError
@@ -114,9 +114,15 @@ def test_an_old_file_with_a_new_time_is_doubted(tmp_path):
     paths = machine_of((Job(1, ("n1",), left=60),), 2).save(tmp_path, "22.05")
     os.utime(paths[0], (NOW + 86_400, NOW + 86_400))
     cluster = read_cluster(*paths)
-    assert "give the time with --now" in cluster.notes[0]
-    told = " ".join(notes_on(advise(1, cluster).snapshot))
-    assert "1 job beyond the limit" in told
+    assert cluster.doubt.startswith("1 of 1 running job ") and "with --now" in cluster.doubt
+    advice = advise(1, cluster)
+    notes = notes_on(advice.snapshot)
+    assert notes[0] == cluster.doubt and "1 job beyond the limit" in " ".join(notes)
+    text = text_of(advice)
+    assert text.startswith(f"note: {cluster.doubt}\n\n") and text.count("--now") == 1
+    with pytest.raises(ValueError, match=r"no commands for a queue of 20.*: 1 of 1 running job "):
+        commands_of(advice)
+    assert commands_of(advise(1, read_cluster(*paths, now=NOW)))
     assert advise(2, cluster).table()["end"].max() == 0, "nobody knows when it ends"
 
 

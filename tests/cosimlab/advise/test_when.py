@@ -1,6 +1,8 @@
 """When a job would start on a Slurm, from saved output."""
 
 import json
+import os
+import shutil
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ from tests.suites import ROOT
 
 NOW = 1_800_000_000
 DATA = ROOT / "tests" / "data"
-SAVED = [str(ROOT / "docs" / "advise" / name) for name in ("squeue.json", "sinfo.json")]
+PRINTED = ("squeue", "sinfo")
+SAVED = [str(ROOT / "docs" / "advise" / f"{name}.json") for name in PRINTED]
 
 
 def job(job_id, state, nodes, *, start=0, end=0, minutes=60, eligible=NOW - 600, tasks=""):
@@ -197,3 +200,11 @@ def test_accounting_that_is_asked_for_leaves_nothing_on_the_disk(full, tmp_path,
     monkeypatch.setattr(when, "printed_by", lambda *_, **__: text.encode())
     forecast_of(read_cluster(*full), 1, HOUR, live=True)
     assert modes == [0o700] and not any((tmp_path / "temporary").iterdir())
+
+
+def test_a_doubtful_moment_is_said(tmp_path, capsys):
+    paths = [shutil.copy(DATA / "slurm-22.05" / f"{name}.json", tmp_path) for name in PRINTED]
+    os.utime(paths[0], (NOW, NOW))
+    assert main(["4", *paths, "--when", "1h"]) == 0
+    told = "note: 5 of 5 running jobs past their limits by the time of the file"
+    assert told in capsys.readouterr().out

@@ -13,7 +13,7 @@ def test_the_policy_changes_vectors_and_bars(page, address):
     from playwright.sync_api import expect
 
     explorer = Explorer(page)
-    title = r"^PAP preempts 10 of 20 nodes on day 4\.47: [\d.]+ node-hours wasted$"
+    title = r"^PAP preempts 10 of 20 nodes on day 29\.10: [\d.]+ node-hours wasted$"
     explorer.open(address, "elastic", title)
     seen = {}
     for policy in ("FIFO", "PAP"):

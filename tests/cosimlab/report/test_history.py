@@ -85,7 +85,7 @@ def test_requests_are_used_in_part():
     assert section.findings[0].startswith("Jobs use 50 % of their requested node-hours")
     assert "half use 50 %" in section.findings[0]
     (table,) = section.tables.values()
-    assert table["share used"].tolist() == [0.5] and table.index.tolist() == ["5–16 nodes"]
+    assert table["share used"].tolist() == [0.5] and table.index.tolist() == ["5–10 nodes"]
 
 
 def test_exact_requests_are_told_where_a_policy_describes_the_site():

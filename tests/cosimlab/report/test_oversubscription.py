@@ -4,7 +4,9 @@ import gzip
 
 import pytest
 
+from cosimlab.report import log_section
 from cosimlab.report.log import machine_table, open_log
+from cosimlab.report.overview import Tile, tiles
 from cosimlib.traces import load
 from cosimlib.traces.oddities import oversubscription
 from tests.cosimlab.report.test_nodes import scheduled
@@ -52,4 +54,8 @@ def test_a_report_says_that_a_log_does_not_fit_its_machine(tmp_path):
     assert table["unknown: idle nodes"] == log.lacks["idle nodes"]
     assert table["cores per node"] == "unknown"
     assert log.workload.account["reason"].str.contains("up to 12 of 10 nodes").any()
+    found = log_section(log).findings[0]
+    assert found.startswith("2 jobs hold 1.2 times the node-hours of 10 nodes over 1 h")
+    assert found.endswith(": the machine is taken too small.")
+    assert tiles(log)[0] == Tile("of 10 nodes used", "open", "up to 12 of 10 nodes held at once")
     assert "idle nodes" not in open_log(str(path), nodes=12).lacks

@@ -27,6 +27,7 @@ from cosimlab.report.nodes import SMALL, checkpoint_machines, fine_step
 from cosimlab.report.overview import tiles
 from cosimlab.report.page import MOST_WORDS, axis, cell, hours_axis, line_chart, table_html
 from cosimlab.report.waits import _was
+from cosimlib.display import times_as_long
 from cosimlib.system import THETA, System
 from cosimlib.units import HOUR
 from tests.cosimlab.report.test_closures import CAPTION
@@ -46,7 +47,8 @@ def outside_of_their_interval(text: str) -> list[str]:
     for sentence in text.splitlines():
         for interval in span.finditer(sentence):
             low, high = (float(end.replace(",", "")) for end in interval.groups())
-            before = re.findall(number, sentence[: interval.start()])
+            told = sentence[: interval.start()].replace(" times as long", " times")
+            before = re.findall(number, told.replace(" as long", " 1 times"))
             if not any(low <= float(each.replace(",", "")) <= high for each in before):
                 found.append(interval[0])
     return found
@@ -89,7 +91,7 @@ def test_a_section_is_made_once_for_a_log_and_anew_with_other_knobs():
 
 def test_a_report_is_sentences_tables_and_a_page(example):
     text = str(example)
-    assert text.startswith("Report on synthetic log (seed 0)\n- 600 jobs hold ")
+    assert text.startswith("Report on synthetic log (seed 0)\n- ") and "\n- 600 jobs hold " in text
     assert all(isinstance(table, pd.DataFrame) for table in example.tables.values())
     assert example["waits"].title in example._repr_html_()
     with pytest.raises(ValueError, match="section='wait'; expected one of 'log', 'waits'"):
@@ -199,7 +201,7 @@ def test_the_command_writes_the_page_and_says_what_it_does(tmp_path, capsys):
     path = tmp_path / "report.html"
     assert main([str(ZOO / "three-jobs.swf.gz"), "-o", str(path), "--budget", "1"]) == 0
     printed = capsys.readouterr()
-    assert path.is_file() and printed.out.startswith("Report on three-jobs\n- 3 jobs hold")
+    assert path.is_file() and printed.out.startswith("Report on three-jobs\n- What a ")
     assert "waits: 3 jobs" in printed.err and f"wrote {path}" in printed.err
 
 
@@ -292,6 +294,18 @@ def test_fillers_never_tell_that_endless_fillers_fill_a_machine():
     section = fillers_section(open_log(example_log(), budget=1))
     assert "99 %" not in str(section) and "100 %" not in str(section)
     assert "on starts and saves" in section.findings[0]
+
+
+@pytest.mark.parametrize(("ratio", "words"), [("1", "as long"), ("0.81", "0.81 times as long")])
+def test_a_ratio_that_reads_1_is_as_long(ratio, words):
+    assert times_as_long(ratio) == words
+
+
+def test_the_screen_has_the_order_of_the_page(example):
+    lines = str(example).splitlines()
+    first = str(example.changes).splitlines()
+    assert first and lines[1 : 1 + len(first)] == first
+    assert lines[1 + len(first) :] == [f"- {finding}" for finding in example.findings]
 
 
 def test_one_job_holds_and_one_window_was_known():

@@ -1,14 +1,18 @@
 """Section on forecasts of starts: what it finds, and what it leaves open."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import cosimlab as lab
 from cosimlab.forecasting import Backtest
 from cosimlab.forecasting.backtest import COLUMNS, CORRECTED, METHODS
 from cosimlab.report import example_log, open_log, starts_section
-from cosimlab.report.waits import _starts_findings
-from cosimlib.units import HOUR
+from cosimlab.report.log import Interval
+from cosimlab.report.waits import _backtested, _judged_width, _starts_findings
+from cosimlib.units import DAY, HOUR, MINUTE
 from tests.zoo import ZOO
 
 
@@ -63,3 +67,55 @@ def test_rules_of_users_and_queues_need_them():
     table = starts_section(open_log(log)).tables
     assert "queue's median wait" not in next(iter(table.values())).index
     assert "user's median wait" in next(iter(table.values())).index
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (Interval(0.804, 0.895, ""), "whether they are too cautious is not decided"),
+        (Interval(0.7, 0.8, ""), "whether they are too narrow is not decided"),
+        (Interval(0.7, 0.9, ""), "whether they hold as they should is not decided"),
+        (Interval(np.nan, np.nan, ""), "whether they hold as they should is not decided"),
+        (Interval(0.76, 0.84, ""), "they hold as they should"),
+        (Interval(0.86, 0.9, ""), "they are too cautious"),
+        (Interval(0.6, 0.74, ""), "they are too narrow"),
+    ],
+)
+def test_the_width_of_intervals_is_decided_by_the_interval_of_their_share(share, words):
+    assert _judged_width(share) == words
+
+
+LENGTHS = {"s": 1.0, "min": MINUTE, "h": HOUR, "days": DAY}
+MEAN = re.compile(r"([\d,.]+) (s|min|h|days) on average|mean wait (?:be )?([\d,.]+) (s|min|h|days)")
+
+
+def mean_waits(text: str) -> list[float]:
+    """Seconds of the mean waits that a page tells."""
+    found = MEAN.findall(text)
+    return [
+        float((one or other).replace(",", "")) * LENGTHS[unit or other_unit]
+        for one, unit, other, other_unit in found
+    ]
+
+
+def test_the_mean_of_the_waits_that_are_forecast_is_in_its_unit():
+    log = open_log(example_log(jobs=600))
+    section = starts_section(log)
+    tested, _ = _backtested(log)
+    (mean,) = mean_waits(section.how_to_read)
+    assert mean == pytest.approx(tested.judged["wait"].mean(), rel=0.05)
+
+
+def test_no_mean_wait_is_longer_than_the_log():
+    log = open_log(example_log(jobs=600), budget=2)
+    first, last = log.schedule.span
+    found = mean_waits(re.sub("<[^>]*>", " ", lab.report(log)._repr_html_()))
+    assert len(found) >= 2 and max(found) < last - first
+
+
+@pytest.mark.traces
+def test_no_mean_wait_of_a_real_log_is_longer_than_the_log(trace_path):
+    log = open_log(trace_path("KTH-SP2-1996-2.1-cln.swf.gz"), budget=15)
+    first, last = log.schedule.span
+    found = mean_waits(re.sub("<[^>]*>", " ", lab.report(log)._repr_html_()))
+    assert len(found) >= 2 and max(found) < last - first

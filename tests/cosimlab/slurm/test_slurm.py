@@ -14,6 +14,8 @@ from cosimlab.slurm.accounting import Accounting
 from cosimlab.slurm.command import main, tells_compiling
 from cosimlib.kernels.jit import is_interpreted
 from cosimlib.slurm import Node, Partition, Site
+from cosimlib.slurm.jobs import limits_of
+from cosimlib.slurm.site import PrioritySettings, SchedulerSettings
 from cosimlib.traces.account import TraceError
 from cosimlib.workload import Workload
 
@@ -129,11 +131,17 @@ def test_what_is_not_modeled_is_named(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("KillWait=soon", "line LAST: KillWait='soon'; expected a number"),
+        ("KillWait=soon", "line LAST: KillWait='soon'; expected seconds from 0 to 65,533"),
         ("just words", "line LAST: 'just words'; expected Name=value"),
         ("Include gone.conf", "line LAST: Include gone.conf; expected this file"),
         ("PartitionName=x Nodes=n09", "line LAST: PartitionName=x Nodes=n09; expected nodes"),
-        ("NodeName=z CPUs=many", "line LAST: "),
+        ("NodeName=z CPUs=many", "line LAST: CPUs='many'; expected a whole number from 1"),
+        ("NodeName=z CPUs=0", "line LAST: CPUs='0'; expected a whole number from 1"),
+        ("NodeName=x[1-", "line LAST: NodeName='x[1-'; expected names and ranges"),
+        ("NodeName=x1-2]", "line LAST: NodeName='x1-2]'; expected names and ranges"),
+        ("NodeName=x[1-2][", "line LAST: NodeName='x[1-2]['; expected names and ranges"),
+        ("PartitionName=x Nodes=n[01-0", "line LAST: PartitionName=x Nodes='n[01-0'; expected"),
+        ("SchedulerParameters=bf_window=0", "line LAST: bf_window='0'; expected minutes from 1"),
         ("NodeSet=some", "line LAST: NodeSet=some; expected Nodes= or Feature="),
         ("NodeSet=some Foo=Bar", "line LAST: NodeSet=some Foo=Bar; expected Nodes= or Feature="),
         ("PartitionName=x Nodes=g1 MaxTime=1:2:3:4", "MaxTime='1:2:3:4'; expected minutes"),
@@ -240,7 +248,7 @@ def test_changes(folder: Path) -> None:
         ("QOS long MaxJbs=3", "maxjobs"),
         ("TopologyPlugin=topology/tree", "not modeled"),
         ("SlurmctldPort=3", "no influence"),
-        ("bf_window=wide", "expected a number"),
+        ("bf_window=wide", "bf_window='wide'; expected minutes from 1 to 43,200"),
         ("PriorityFlags=INCR_ONLY", "not modeled"),
         ("QOS long", "expected such as"),
     ],
@@ -251,6 +259,79 @@ def test_bad_changes(folder: Path, text: str, words: str) -> None:
     with pytest.raises(ValueError) as error:
         site.with_(text)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bf_interval=0", "seconds from 1 to 10,800, or -1 for no backfill"),
+        ("bf_interval=-30", "seconds from 1 to 10,800, or -1 for no backfill"),
+        ("bf_resolution=0", "seconds from 1 to 3,600"),
+        ("bf_window=0", "minutes from 1 to 43,200"),
+        ("bf_window=-5", "minutes from 1 to 43,200"),
+        ("bf_max_job_test=-1", "a whole number from 1 to 1,000,000"),
+        ("bf_max_job_user=-1", "a whole number from 0"),
+        ("bf_node_space_size=1", "a whole number from 2 to 2,000,000"),
+        ("sched_interval=0", "seconds from 1 to"),
+        ("sched_interval=nan", "seconds from 1 to"),
+        ("sched_min_interval=-1", "microseconds from 0"),
+        ("default_queue_depth=-1", "a whole number from 0"),
+        ("requeue_delay=inf", "seconds from 0"),
+        ("PriorityWeightAge=-5", "a whole number from 0 to"),
+        ("PriorityDecayHalfLife=-1", "minutes, or a time such as 1-12:00:00, from 0 min"),
+        ("PriorityMaxAge=-1", "minutes, or a time such as 1-12:00:00, from 0 min"),
+        ("PriorityCalcPeriod=0", "minutes, or a time such as 1-12:00:00, from 1 min"),
+        ("PriorityUsageResetPeriod=HOURLY", "one of NONE, NOW, DAILY"),
+        ("FairShareDampeningFactor=0", "a whole number from 1"),
+        ("PreemptMode=-1", "words of OFF, CANCEL"),
+        ("PartitionName main PreemptMode=FOO", "words of OFF, CANCEL"),
+        ("KillWait=-3", "seconds from 0 to 65,533"),
+        ("OverTimeLimit=-1", "from 0 min, or UNLIMITED"),
+        ("QOS long Priority=-7", "a whole number from 0 to 4,294,967,293, or -1 for none"),
+        ("QOS long MaxJobsPerUser=-2", "a whole number from 0, or -1 for no limit"),
+        ("QOS long MaxTRESPerUser=cpu=-8", "a number from 0 for cpu, or -1 for no limit"),
+        ("QOS long UsageFactor=-2", "a number from 0"),
+        ("QOS long GraceTime=-2", "seconds from 0"),
+        ("Account physics Fairshare=-2", "a whole number from 0, or parent"),
+        ("PartitionName main PriorityTier=-1", "a whole number from 0 to 65,533"),
+        ("PartitionName main MinNodes=-1", "a whole number from 0"),
+        ("PartitionName main MaxNodes=-2", "a whole number from 0, or -1 for no limit"),
+    ],
+)
+def test_settings_that_slurm_does_not_take_are_refused(
+    folder: Path, text: str, expected: str
+) -> None:
+    (folder / "sacctmgr.sh").write_text(SCRIPT)
+    site = lab.slurm.read_site(folder)
+    setting, _, value = text.rpartition("=") if "TRES" not in text else text.partition("=")
+    setting = setting.replace("PartitionName main", "PartitionName=main")
+    with pytest.raises(ValueError) as error:
+        site.with_(text)
+    assert str(error.value).startswith(f"{setting}={value!r}; expected ")
+    assert expected in str(error.value)
+
+
+def test_minus_one_clears_what_sacctmgr_set_and_ends_backfill(folder: Path) -> None:
+    (folder / "sacctmgr.sh").write_text(SCRIPT)
+    site = lab.slurm.read_site(folder).with_(
+        "QOS long Priority=-1 MaxJobsPerUser=-1 UsageFactor=-1", "Account physics Fairshare=-1"
+    )
+    long = site.qos["long"]
+    assert (long.priority, long.limits.jobs_per_user, long.usage_factor) == (0, np.inf, 1.0)
+    assert next(one.shares for one in site.associations if one.account == "physics") == 1
+    (folder / "list.events").write_text(EVENTS)
+    jobs = lab.slurm.read_jobs(folder / "list.events", site)
+    without = [cs.slurm.simulate(jobs, site.with_("bf_interval=-1")).start_time.tolist()]
+    without += [cs.slurm.simulate(jobs, site.with_("SchedulerType=builtin")).start_time.tolist()]
+    np.testing.assert_equal(*without)
+
+
+def test_settings_made_by_hand_are_checked() -> None:
+    for setting in ({"bf_interval": 0.0}, {"bf_resolution": 0.0}, {"interval": 0.0}):
+        with pytest.raises(ValueError, match=f"SchedulerSettings: {next(iter(setting))}=0.0; exp"):
+            SchedulerSettings(**setting)
+    with pytest.raises(ValueError, match="PrioritySettings: period=0; expected a number above 0"):
+        PrioritySettings(period=0)
 
 
 def test_submissions(folder: Path) -> None:
@@ -289,6 +370,26 @@ def test_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(folder), "--jobs", str(path), "--no-record", *change]) == 0
     printed = capsys.readouterr().out
     assert "changed" in printed and "TopologyPlugin=topology/tree" in printed
+
+
+def test_a_report_has_a_line_per_group_with_both_sites_in_one_unit() -> None:
+    """A job of four hours, one behind it, on one node; with two nodes none waits."""
+    columns = {"submit_time": [0.0, 0.0], "run_time": 14_400.0, "requested_time": 14_400.0}
+    jobs = pd.DataFrame({**columns, "nodes": 1, "recorded_start": [0.0, 14_400.0], "user": "a"})
+    nodes = tuple(Node(f"n{number}") for number in range(2))
+    one, two = (
+        Site("s", nodes[:size], {"main": Partition("main", nodes=tuple(range(size)))})
+        for size in (1, 2)
+    )
+    sites = {"as configured": one, "changed": two}
+    text = str(lab.slurm.report_on(Workload(jobs, "W"), sites, no_record=True))
+    assert "mean wait recorded 2 h, simulated 2 h." in text
+    unknown = Workload(jobs.drop(columns="recorded_start"), "W")
+    text = str(lab.slurm.report_on(unknown, sites, no_record=True))
+    assert "Waits in hours, as configured → changed:\n" in text
+    lines = [line.split() for line in text.splitlines()]
+    assert ["all", "all", "jobs", "2", "2", "→", "0", "2", "→", "0", "3.6", "→", "0"] in lines
+    assert sum(line[:1] == ["all"] for line in lines) == 1
 
 
 def test_a_report_says_release_records_and_refused_jobs(
@@ -340,8 +441,50 @@ def test_a_report_says_how_many_jobs_had_not_ended(folder: Path) -> None:
     report = lab.slurm.report_on(lab.slurm.read_jobs(path, site), {"as is": site})
     days = "2026-01-01 to 2026-01-01"
     assert f"1 job of 1 user, {days}; left out: 2 not started, 1 still running." in str(report)
-    assert "1 records dropped: cancelled before its start." in report.notes
+    assert "1 record dropped: cancelled before its start." in report.notes
     assert str(report).count("not started") == str(report).count("still running") == 1
+
+
+ENDED = """JobIDRaw|User|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|State
+1|anna|main|1767225600|1767225600|1767225660|60|10|2|16|COMPLETED
+2|anna|main|1767225601|1767225660|1767225760|100|UNLIMITED|3|24|COMPLETED
+3|anna|open|1767225602|1767225760|1767225860|100|Partition_Limit|3|24|COMPLETED
+4|anna|main|1767225603|1767225860|1767225960|100|30|3|24|COMPLETED
+"""
+
+
+def test_a_job_without_a_limit_has_that_of_its_partition(folder: Path) -> None:
+    """MaxTime, not DefaultTime, and a year where that is UNLIMITED; also for EASY beside it."""
+    lines = (
+        "PartitionName=main DefaultTime=1\nPartitionName=open Nodes=n[01-03] MaxTime=UNLIMITED\n"
+    )
+    (folder / "slurm.conf").write_text(CONF + lines)
+    (folder / "sacct.txt").write_text(ENDED)
+    site = lab.slurm.read_site(folder)
+    jobs = lab.slurm.read_jobs(folder / "sacct.txt", site)
+    assert limits_of(jobs, site).tolist() == [600, 2 * 86_400, 365 * 86_400, 1800]
+    shorter = site.with_("PartitionName main MaxTime=1:00:00")
+    assert limits_of(jobs, shorter).tolist() == [600, 3600, 365 * 86_400, 1800]
+    assert cs.slurm.simulate(jobs, shorter).refused.empty
+    report = lab.slurm.report_on(jobs, {"as is": site})
+    told = "2 jobs without a time limit: taken with the MaxTime of their partition (a year where"
+    assert any(note.startswith(told) for note in report.notes)
+    easy = report.record[report.record["simulator"] == "EASY"]
+    assert easy["jobs"].tolist() == [4, 4]
+
+
+def test_a_submission_without_a_limit_has_that_of_its_partition(folder: Path) -> None:
+    lines = "PartitionName=main DefaultTime=1\n"
+    (folder / "slurm.conf").write_text(CONF + lines)
+    job = "-dt 0 -e submit_batch_job | -sim-walltime 100 --uid=anna -n 1 {}\n"
+    texts = ("-t 0", "-t UNLIMITED", "", "-t 5")
+    (folder / "list.events").write_text("".join(job.format(text) for text in texts))
+    site = lab.slurm.read_site(folder)
+    jobs = lab.slurm.read_jobs(folder / "list.events", site)
+    assert limits_of(jobs, site).tolist() == [2 * 86_400, 2 * 86_400, 60, 300]
+    told = lab.slurm.report_on(jobs, {"as is": site}, no_record=True).notes
+    assert any(note.startswith("2 jobs without a time limit: ") for note in told)
+    assert any(note.startswith("1 job that asked for no time: taken with the D") for note in told)
 
 
 def test_the_command_says_when_it_compiles(capsys: pytest.CaptureFixture[str]) -> None:
