@@ -22,6 +22,8 @@ WIDTH = 900
 TABS = 4
 """Figures that are drawn at once."""
 PICTURES = (".png", ".svg")
+START_SECONDS, FIGURE_SECONDS = 60.0, 10.0
+"""How long a browser may take to start, and for a figure on average."""
 
 
 def render_images(folders: Iterable[str | Path]) -> int:
@@ -64,13 +66,22 @@ def _is_drawn(figure: Path) -> bool:
 
 
 async def _draw(figures: list[Path]) -> tuple[Exception, ...]:
-    """Draw figures, each within ten seconds on average; the errors of those that cannot be."""
-    # The synchronous server of kaleido waits for ever where its browser does not start.
+    """Draw figures in a browser, for so long at most; the errors of those that cannot be drawn."""
+    # Kaleido waits for ever for a browser that does not answer, also where it starts or ends.
+    drawing = asyncio.create_task(_draw_in_browser(figures))
+    await asyncio.wait({drawing}, timeout=START_SECONDS + FIGURE_SECONDS * len(figures))
+    if not drawing.done():
+        drawing.cancel()
+        raise TimeoutError("the browser does not answer")
+    return drawing.result()
+
+
+async def _draw_in_browser(figures: list[Path]) -> tuple[Exception, ...]:
+    """Draw figures, however long it takes."""
     from kaleido import Kaleido
 
     async with Kaleido(n=TABS, mathjax=False) as browser:
-        drawing = browser.write_fig_from_object(_pictures(figures))
-        return await asyncio.wait_for(drawing, 60 + 10 * len(figures))
+        return await browser.write_fig_from_object(_pictures(figures))
 
 
 def _pictures(figures: list[Path]) -> Iterator[dict[str, Any]]:

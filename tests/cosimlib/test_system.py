@@ -28,9 +28,9 @@ def test_either_a_number_or_partitions():
     with pytest.raises(ValueError, match=r"^X: a system has at least one partition; got none"):
         System("X", {})
     with pytest.raises(
-        ValueError, match=r"^nodes=1099511627777; expected at most 1,099,511,627,776"
+        ValueError, match=r"^nodes=4503599627370497; expected at most 4,503,599,627,370,496"
     ):
-        System.of(2**40 + 1)
+        System.of(2**52 + 1)
     with pytest.raises(ValueError, match=r"^nodes=True; expected a whole number from 1$"):
         System.of(True)
 

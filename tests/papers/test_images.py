@@ -1,5 +1,6 @@
 """Images of published figures: all are drawn in one pass."""
 
+import asyncio
 import os
 import shutil
 import xml.etree.ElementTree as ElementTree
@@ -79,6 +80,22 @@ def test_figures_of_all_folders_are_drawn_once_and_one_that_cannot_be_costs_no_o
     assert capsys.readouterr().out == "no PNG and SVG images of b: RuntimeError: too much\n"
     (tmp_path / "second" / "d.svg").write_text("")  # its drawing was ended
     assert render_images(folders) == 1
+
+
+@pytest.mark.parametrize("when", ["__aenter__", "write_fig_from_object", "__aexit__"])
+def test_a_browser_that_does_not_answer_is_left_after_a_while(tmp_path, monkeypatch, capsys, when):
+    async def wait_for_ever(*_):
+        await asyncio.Event().wait()
+
+    kaleido = pytest.importorskip("kaleido", reason="images need kaleido")
+    monkeypatch.setattr(kaleido, "Kaleido", type("Silent", (Browser,), {when: wait_for_ever}))
+    monkeypatch.setattr("papers.images.START_SECONDS", 0.1)
+    monkeypatch.setattr("papers.images.FIGURE_SECONDS", 0.0)
+    Publisher(tmp_path, "x").publish(line(), "one", NUMBERS)
+    monkeypatch.setattr("papers.images.reduce_colors", lambda path: None)
+    render_images([tmp_path])
+    said = capsys.readouterr().out
+    assert said.endswith("TimeoutError: the browser does not answer\n")
 
 
 def test_nothing_to_draw_starts_no_browser(tmp_path, capsys):
