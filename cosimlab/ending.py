@@ -8,11 +8,10 @@ from typing import NoReturn
 
 from cosimlab.interrupts import say_interrupted
 from cosimlib import checks as check
+from cosimlib.system import MOST_CORES
 
 INTERRUPTED = 130
 """Status of a command that was stopped by Ctrl-C, as shells have it."""
-MOST = 2**40
-"""Nodes of a machine, or cores of a node, at most."""
 
 
 class Arguments(argparse.ArgumentParser):
@@ -61,7 +60,7 @@ def check_counts(**counts: int | None) -> None:
     """Check the numbers of options such as `--nodes`, by their names; None was not given."""
     for name, value in counts.items():
         if value is not None:
-            check.whole(f"--{name.replace('_', '-')}", value, 1, MOST)
+            check.whole(f"--{name.replace('_', '-')}", value, 1, MOST_CORES)
 
 
 def words_of(error: Exception) -> str:

@@ -18,7 +18,7 @@ from cosimlib.display import UNKNOWN, Displayed, Facts, count
 MOST_GPUS = 62
 """GPUs per node at most: a set of them is one whole number."""
 MOST_NODES = 2**52
-"""Nodes of a partition at most: up to here, numbers with a point are whole numbers."""
+"""Nodes of a partition at most: above 2⁵², sums of nodes and of parts of them are not exact."""
 LEAST_CORES = 0.001
 """Jobs take thousandths of a core."""
 MOST_CORES, MOST_MEMORY = 2**40, 2**32

@@ -10,7 +10,7 @@ import pandas as pd
 
 from cosimlib import checks as check
 from cosimlib.display import UNKNOWN, Displayed, Facts, calendar, count, duration
-from cosimlib.system import System
+from cosimlib.system import MOST_NODES, System
 from cosimlib.units import LATEST
 
 
@@ -45,9 +45,6 @@ OPTIONAL_COLUMNS: Mapping[str, Column] = {
 }
 
 NEEDED = ("submit_time", "run_time", "nodes")
-
-MOST_NODES = 2.0**52
-"""At and above 2⁵² consecutive floats are 1 or more apart: nodes would not be exact."""
 
 HORIZON = 2.0**50
 """Times the shortest time, or a second if none is shorter, that all jobs may take in turn."""

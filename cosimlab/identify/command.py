@@ -1,7 +1,6 @@
 """Which rule made a schedule: ``python -m cosimlab.identify jobs.csv --nodes 128``."""
 
 import argparse
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -117,15 +116,12 @@ def _drawing() -> Callable[[Witness], Any]:
 
 def _write(witness: Witness, path: Path) -> None:
     """Write a figure as a page or as an image, as the ending says."""
-    figure = _drawing()(witness)
-    # Plotly itself would leave half a file where it fails.
-    with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / path.name
-        if path.suffix.lower() == PAGE:
-            figure.write_html(made)
-        else:
-            figure.write_image(made, scale=2)
-        write_whole(path, made.read_bytes())
+    figure, ending = _drawing()(witness), path.suffix.lower()
+    if ending == PAGE:
+        content = figure.to_html().encode()
+    else:
+        content = figure.to_image(format=ending.removeprefix("."), scale=2)
+    write_whole(path, content)
 
 
 def _machine(path: Path, workload: Workload, nodes: int | None) -> System:

@@ -68,8 +68,16 @@ def _reset_of(text: str) -> str:
 
 
 PREEMPT_MODES = (
-    "OFF", "CANCEL", "CHECKPOINT", "CLUSTER", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN",
-)  # fmt: skip
+    "OFF",
+    "CANCEL",
+    "CHECKPOINT",
+    "CLUSTER",
+    "GANG",
+    "PRIORITY",
+    "REQUEUE",
+    "SUSPEND",
+    "WITHIN",
+)
 
 
 def _modes_of(text: str) -> str:
